@@ -1,0 +1,41 @@
+# Two commands do everything: `make demo` and `make test`. Both install what they need into .venv, once.
+PYTHON ?= python3
+BIN := .venv/bin
+.DEFAULT_GOAL := help
+
+help:  ## show this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+demo: .venv/installed  ## install, prove every equation, train a toy task to 100 %
+	$(BIN)/dragoman check
+	$(BIN)/python examples/reverse.py
+
+test: .venv/installed-test  ## install the test tools, run all checks and tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict src
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -n auto -q
+
+ledger: .venv/installed-test  ## which statements of the sources have a test
+	$(BIN)/python -m pytest --ledger -q -p no:cacheprovider
+
+format: .venv/installed-test  ## rewrite the code in the house style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:  ## remove the environment and caches
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis dist
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/installed: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+.venv/installed-test: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test]"
+	@touch $@ .venv/installed
+
+.PHONY: help demo test ledger format clean

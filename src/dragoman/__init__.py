@@ -1,0 +1,33 @@
+"""Dragoman: trains, explains and serves sequence models; every gradient derived by hand, and proved."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+# Found when first used, so that importing the package costs little more than NumPy.
+_HOMES = {
+    "Batch": "dragoman.batch",
+    "Parameter": "dragoman.graph",
+    "Tensor": "dragoman.graph",
+    "backpropagate": "dragoman.graph",
+    "gradient_check": "dragoman.graph",
+    "operation": "dragoman.graph",
+    "Transformer": "dragoman.networks",
+    "TransformerConfiguration": "dragoman.networks",
+    "preset": "dragoman.networks",
+}
+
+__all__ = ["__version__", *sorted(_HOMES)]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'dragoman' has no attribute '{name}'")
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

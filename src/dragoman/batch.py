@@ -1,0 +1,97 @@
+"""Batch: sequences packed one after the other, without padding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dragoman.errors import LabelError, NonFiniteError, ShapeError
+from dragoman.graph import Array
+
+PAD, UNKNOWN, START, END = 0, 1, 2, 3
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """B sequences, their N positions as rows one after the other.
+
+    labels   [N] integers, or [N, d] real rows (image patches, series); only real positions, no padding
+    offsets  [B + 1]; sequence i is the rows offsets[i] to offsets[i + 1]
+    targets  what the loss compares with: [N] labels, or whatever the task wants; None when only predicting
+    loss_weights  [N] weight of each position in the error; None means 1 everywhere
+    source   the sequences a decoder looks at, aligned with these; None for a single sequence
+    first_row  the row of the whole batch at which this shard begins (dropout counts rows globally)
+
+    The thesis's padded layout is the same thing with pad labels packed as ordinary rows of loss weight 0.
+    """
+
+    labels: Array
+    offsets: Array
+    targets: Array | None = None
+    loss_weights: Array | None = None
+    source: Batch | None = None
+    first_row: int = 0
+
+    def __post_init__(self) -> None:
+        offsets = self.offsets
+        if offsets.ndim != 1 or not offsets.size or offsets[0] != 0 or (np.diff(offsets) < 0).any():
+            raise ShapeError(f"offsets must rise from 0, one more than there are sequences; got {offsets!r}")
+        if offsets[-1] != len(self.labels):
+            raise ShapeError(f"offsets end at {offsets[-1]}, but there are {len(self.labels)} rows")
+        if np.issubdtype(self.labels.dtype, np.inexact) and not np.isfinite(self.labels).all():
+            row = int(np.argwhere(~np.isfinite(self.labels))[0][0])
+            raise NonFiniteError(f"row {row} of the batch holds NaN or infinity; clean the data before batching it")
+        if self.loss_weights is not None:
+            if self.loss_weights.shape != (len(self.labels),):
+                raise ShapeError(f"loss_weights {self.loss_weights.shape} do not match the {len(self.labels)} rows")
+            if not np.isfinite(self.loss_weights).all() or (self.loss_weights < 0).any():
+                raise NonFiniteError("loss_weights must be finite and not negative")
+        if self.source is not None and len(self.source) != len(self):
+            raise ShapeError(f"{len(self.source)} sources but {len(self)} references")
+
+    def __len__(self) -> int:
+        """B, the number of sequences."""
+        return len(self.offsets) - 1
+
+    @cached_property
+    def lengths(self) -> Array:
+        return np.diff(self.offsets)
+
+    @cached_property
+    def positions(self) -> Array:
+        """[N] the position of each row in its own sequence, from 0."""
+        starts: Array = np.repeat(self.offsets[:-1], self.lengths)
+        return np.arange(len(self.labels)) - starts
+
+    @classmethod
+    def pack(cls, sequences: Sequence[Sequence[int] | Array], source: Batch | None = None) -> Batch:
+        """Sequences of labels (or of rows) without targets."""
+        labels, offsets = _concatenate(sequences)
+        return cls(labels, offsets, source=source)
+
+    @classmethod
+    def pairs(cls, sources: Sequence[Sequence[int]], references: Sequence[Sequence[int]]) -> Batch:
+        """Sequence transduction (2.2): the network reads a reference without its last label and must say the next one.
+
+        Every reference carries its start and end labels: [start, a, b, end] is read as start, a, b with targets
+        a, b, end. Positions whose target is the pad label weigh nothing in the loss.
+        """
+        if len(sources) != len(references):
+            raise ShapeError(f"{len(sources)} sources but {len(references)} references")
+        for i, reference in enumerate(references):
+            if len(reference) < 2:
+                raise LabelError(f"reference {i} has {len(reference)} labels; it needs at least its start and its end")
+        labels, offsets = _concatenate([reference[:-1] for reference in references])
+        targets, _ = _concatenate([reference[1:] for reference in references])
+        return cls(labels, offsets, targets, (targets != PAD).astype(np.float32), cls.pack(sources))
+
+
+def _concatenate(sequences: Sequence[Sequence[int] | Array]) -> tuple[Array, Array]:
+    arrays = [np.asarray(sequence) for sequence in sequences]
+    offsets = np.zeros(len(arrays) + 1, np.int64)
+    np.cumsum([len(array) for array in arrays], out=offsets[1:])
+    filled = [array for array in arrays if len(array)]
+    return (np.concatenate(filled) if filled else np.zeros(0, np.int64)), offsets

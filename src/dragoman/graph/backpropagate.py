@@ -1,0 +1,123 @@
+"""The back-propagation algorithm (thesis, Algorithm 4.10) on any acyclic graph of operations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, overload
+
+import numpy as np
+
+from dragoman.errors import GraphError, ShapeError
+from dragoman.graph.tensor import Array, Node, Tensor
+from dragoman.graph.theta import Theta
+
+Deltas = dict[int, Array]
+
+
+@overload
+def backpropagate(
+    outputs: Any, wrt: Theta, deltas: Sequence[Array | None] | None = None, into: Array | None = None
+) -> Array: ...
+@overload
+def backpropagate(outputs: Any, wrt: Sequence[Tensor], deltas: Sequence[Array | None] | None = None) -> list[Array]: ...
+def backpropagate(
+    outputs: Any,
+    wrt: Theta | Sequence[Tensor],
+    deltas: Sequence[Array | None] | None = None,
+    into: Array | None = None,
+) -> Array | list[Array]:
+    """Derivatives of a scalar output (or of several outputs weighted by `deltas`).
+
+    `wrt` a Theta: returns the gradient as one vector aligned with it (`into`, if given, is overwritten and returned).
+    `wrt` tensors, parameters or intermediate values alike: returns one array for each, 0 where nothing depends on it.
+    """
+    sinks = [outputs] if isinstance(outputs, Tensor) else list(outputs)
+    wanted: Sequence[Tensor] = wrt.parameters if isinstance(wrt, Theta) else wrt
+    found = _visit(sinks, _output_deltas(sinks, deltas), {id(tensor) for tensor in wanted})
+    if isinstance(wrt, Theta):
+        return _gather(wrt, found, into)
+    return [found[id(t)] if id(t) in found else np.zeros_like(t.value) for t in wanted]
+
+
+def reverse_order(sinks: Sequence[Tensor]) -> list[Node]:
+    """Nodes from the outputs back to the leaves: each after all of its consumers (q = l, l-1, ..., 1)."""
+    order: list[Node] = []
+    seen: set[int] = set()
+    stack: list[tuple[Node, bool]] = [(t.node, False) for t in sinks if t.node is not None]
+    while stack:
+        node, expanded = stack.pop()
+        if expanded:
+            order.append(node)
+        elif id(node) not in seen:
+            seen.add(id(node))
+            stack.append((node, True))
+            stack.extend((x.node, False) for x in node.inputs if isinstance(x, Tensor) and x.node is not None)
+    return order[::-1]
+
+
+def _output_deltas(sinks: Sequence[Tensor], deltas: Sequence[Array | None] | None) -> list[Array | None]:
+    """Delta^O: one for a scalar output, given by the caller for anything else."""
+    if deltas is None:
+        for sink in sinks:
+            if sink.value.size != 1:
+                raise GraphError(
+                    f"back-propagation starts from a scalar, got an output of shape {sink.value.shape}; "
+                    "reduce it with an error function, or pass deltas="
+                )
+        return [np.ones_like(sink.value) for sink in sinks]
+    if len(deltas) != len(sinks):
+        raise GraphError(f"{len(sinks)} outputs but {len(deltas)} deltas")
+    return list(deltas)
+
+
+def _visit(sinks: Sequence[Tensor], deltas: Sequence[Array | None], kept: set[int]) -> Deltas:
+    """Steps 1-3 of Algorithm 4.10 for every node; returns the deltas of leaves and of the tensors in `kept`."""
+    at_leaf: Deltas = {}
+    at_node: dict[int, list[Array | None]] = {}
+
+    def add(tensor: Tensor, delta: Array) -> None:
+        """Step 1: the deltas of all consumers add up."""
+        if delta.shape != tensor.value.shape:
+            raise ShapeError(f"a delta of shape {delta.shape} reached {tensor!r}: a derivative has its input's shape")
+        if id(tensor) in kept or tensor.node is None:
+            at_leaf[id(tensor)] = at_leaf[id(tensor)] + delta if id(tensor) in at_leaf else delta
+        if tensor.node is not None:
+            slots = at_node.setdefault(id(tensor.node), [None] * tensor.node.outputs)
+            present = slots[tensor.index]
+            slots[tensor.index] = delta if present is None else present + delta
+
+    for sink, delta in zip(sinks, deltas, strict=True):
+        if delta is not None:
+            add(sink, np.asarray(delta))
+    for node in reverse_order(sinks):
+        slots = at_node.pop(id(node), None)
+        if slots is not None:  # None: every consumer ignored this node's outputs
+            for tensor, delta in zip(node.inputs, _differentiate(node, slots), strict=True):
+                if isinstance(tensor, Tensor) and tensor.wants_gradient and delta is not None:
+                    add(tensor, delta)
+        node.inputs, node.backward = (), None  # what the closure saved is released as soon as it is used
+    return at_leaf
+
+
+def _differentiate(node: Node, slots: list[Array | None]) -> tuple[Array | None, ...]:
+    """Steps 2 and 3: apply the operation's own derivative, once."""
+    if node.backward is None:
+        raise GraphError(
+            f"{node.name} was already back-propagated: a recorded pass is consumed by one back-propagation; "
+            "run the forward pass again"
+        )
+    returned = node.backward(*slots)
+    derivatives: tuple[Array | None, ...] = returned if isinstance(returned, tuple) else (returned,)
+    inputs = len(node.inputs)  # optional inputs left out of the call have no derivative
+    if len(derivatives) < inputs or any(derivative is not None for derivative in derivatives[inputs:]):
+        raise GraphError(f"{node.name} has {inputs} inputs but its backward returned {len(derivatives)}")
+    return derivatives[:inputs]
+
+
+def _gather(theta: Theta, found: Deltas, into: Array | None) -> Array:
+    """Lay the parameters' derivatives out as theta is laid out."""
+    gradient = np.empty_like(theta.values) if into is None else into
+    for parameter in theta.parameters:
+        view = theta.view(gradient, parameter)
+        view[...] = found.get(id(parameter), 0)
+    return gradient

@@ -1,0 +1,96 @@
+"""An operation: a function of arrays that returns its value and the closure that differentiates it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar, overload
+
+from dragoman.errors import ConfigurationError, GraphError
+from dragoman.graph.tensor import Array, Backward, Node, Tensor, Value
+
+Result = TypeVar("Result")
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_engine = "numpy"
+_engines: set[str] = {"numpy"}
+
+
+class Operation(Generic[Result]):
+    """A differentiable function of arrays, callable on tensors.
+
+    Positional arguments are the inputs it can be differentiated by, and `backward` returns one derivative for each
+    (or `None`); keyword arguments are everything else: labels, offsets, switches. The call is recorded exactly when an
+    input wants a gradient, so on plain arrays it is a plain function.
+    """
+
+    def __init__(self, definition: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, definition)
+        self.name = definition.__name__
+        self.definition = definition
+        self._faster: dict[str, Callable[..., Any]] = {}
+
+    def __call__(self, *inputs: Value | None, **options: Any) -> Result:
+        arrays = tuple(x.value if isinstance(x, Tensor) else x for x in inputs)
+        result, backward = self._compute(arrays, options)
+        if not any(isinstance(x, Tensor) and x.wants_gradient for x in inputs):
+            return result  # type: ignore[no-any-return]
+        for name, option in options.items():
+            if isinstance(option, Tensor):
+                raise GraphError(f"{self.name}: '{name}' is a tensor, but only positional inputs are differentiated")
+        return self._record(inputs, result, backward)  # type: ignore[no-any-return]
+
+    def register(self, engine: str) -> Callable[[Function], Function]:
+        """Decorator: `function` computes this operation in the named engine, under the same contract.
+
+        It may return `NotImplemented` for inputs it does not cover; the definition then runs.
+        """
+
+        def attach(function: Function) -> Function:
+            _engines.add(engine)
+            self._faster[engine] = function
+            return function
+
+        return attach
+
+    def _compute(self, arrays: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        faster = self._faster.get(_engine)
+        if faster is not None:
+            outcome = faster(*arrays, **options)
+            if outcome is not NotImplemented:
+                return outcome
+        return self.definition(*arrays, **options)
+
+    def _record(self, inputs: tuple[Any, ...], result: Any, backward: Backward) -> Any:
+        """Wrap the arrays among the outputs; counts and other plain outputs carry no gradient."""
+        outputs = result if isinstance(result, tuple) else (result,)
+        node = Node(self.name, inputs, backward, len(outputs))
+        tensors = tuple(Tensor(y, node, i) if hasattr(y, "shape") else y for i, y in enumerate(outputs))
+        return tensors if isinstance(result, tuple) else tensors[0]
+
+
+@overload
+def operation(definition: Callable[..., tuple[Array, Backward]]) -> Operation[Value]: ...
+@overload
+def operation(
+    definition: Callable[..., tuple[tuple[Array, Array], Backward]],
+) -> Operation[tuple[Value, Value]]: ...
+@overload
+def operation(
+    definition: Callable[..., tuple[tuple[Array, float], Backward]],
+) -> Operation[tuple[Value, float]]: ...
+def operation(definition: Callable[..., Any]) -> Operation[Any]:
+    """Make a function that returns `(value, backward)` work on tensors."""
+    return Operation(definition)
+
+
+def use_engine(name: str) -> None:
+    """Choose, for the whole process, which registered engine computes the operations it covers."""
+    global _engine
+    if name not in _engines:
+        raise ConfigurationError(f"engine '{name}' is not registered; there is {', '.join(sorted(_engines))}")
+    _engine = name
+
+
+def current_engine() -> str:
+    return _engine

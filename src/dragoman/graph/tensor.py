@@ -1,0 +1,90 @@
+"""Values that want a gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[Any]
+Backward: TypeAlias = Callable[..., Any]
+
+
+class Node:
+    """One recorded call of an operation: its inputs, the closure that differentiates it, how many outputs."""
+
+    __slots__ = ("backward", "inputs", "name", "outputs")
+
+    def __init__(self, name: str, inputs: tuple[Any, ...], backward: Backward, outputs: int) -> None:
+        self.name = name
+        self.inputs = inputs
+        self.backward: Backward | None = backward
+        self.outputs = outputs
+
+
+class Tensor:
+    """An array that takes part in back-propagation: a leaf, or an output of a recorded operation."""
+
+    __slots__ = ("index", "node", "value")
+
+    def __init__(self, value: Array, node: Node | None = None, index: int = 0) -> None:
+        self.value = value
+        self.node = node
+        self.index = index
+
+    @property
+    def wants_gradient(self) -> bool:
+        return True
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.value.shape
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __repr__(self) -> str:
+        origin = f", from {self.node.name}" if self.node else ""
+        return f"{type(self).__name__}(shape={self.value.shape}, dtype={self.value.dtype}{origin})"
+
+
+class Parameter(Tensor):
+    """A leaf that training changes. Its value becomes a view of the flat vector theta (3.1.1).
+
+    `parts` names equal blocks of the last axis when several published parameters live in one matrix, so that they
+    take one matrix product: the query, key and value weights of an attention layer.
+    """
+
+    __slots__ = ("frozen", "parts", "slot")
+
+    def __init__(self, value: Array, parts: tuple[str, ...] = ()) -> None:
+        super().__init__(value)
+        self.parts = parts
+        self.frozen = False
+        self.slot: slice | None = None
+
+    @property
+    def wants_gradient(self) -> bool:
+        return not self.frozen
+
+    def split(self, name: str, vector: Array | None = None) -> list[tuple[str, Array]]:
+        """The published parameters inside this one, as views of its value (or of `vector`, of the same shape).
+
+        `name` ends in the attribute that holds the parameter; parts take its place.
+        """
+        value = self.value if vector is None else vector
+        if not self.parts:
+            return [(name, value)]
+        prefix = name[: name.rfind(".") + 1]
+        views = np.split(value, len(self.parts), axis=-1)
+        return [(prefix + part, view) for part, view in zip(self.parts, views, strict=True)]
+
+
+Value: TypeAlias = Tensor | Array
+
+
+def value_of(x: Value) -> Array:
+    """The array behind a tensor, or the array itself."""
+    return x.value if isinstance(x, Tensor) else x

@@ -1,0 +1,57 @@
+"""theta: all parameters of a network as one flat vector (3.1.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dragoman.errors import ShapeError
+from dragoman.graph.tensor import Array, Parameter
+
+
+class Theta:
+    """Parameters laid out one after the other in one contiguous vector, of which each becomes a view.
+
+    Gradients and optimizer moments have the same layout, so an update is one sweep and a norm is one sum.
+    A parameter used in two places (a tied table) has one slot.
+    """
+
+    def __init__(self, parameters: Sequence[Parameter]) -> None:
+        self.parameters = list(dict.fromkeys(parameters))
+        total = sum(parameter.value.size for parameter in self.parameters)
+        dtype = self.parameters[0].value.dtype if self.parameters else np.dtype(np.float32)
+        self.values: Array = np.empty(total, dtype)
+        start = 0
+        for parameter in self.parameters:
+            stop = start + parameter.value.size
+            self.values[start:stop] = parameter.value.ravel()
+            parameter.slot = slice(start, stop)
+            parameter.value = self.values[start:stop].reshape(parameter.value.shape)
+            start = stop
+
+    def __len__(self) -> int:
+        return self.values.size
+
+    def assign(self, values: Array) -> None:
+        """Copy a flat vector into the parameters."""
+        if values.shape != self.values.shape:
+            raise ShapeError(f"theta has shape {self.values.shape}, got a vector of shape {values.shape}")
+        self.values[:] = values
+
+    def view(self, vector: Array, parameter: Parameter) -> Array:
+        """The part of a vector aligned with theta that belongs to one parameter, in its shape."""
+        return vector[parameter.slot].reshape(parameter.value.shape)
+
+    def trainable(self) -> list[slice]:
+        """The segments that training may change: neighbouring parameters that are not frozen, merged."""
+        segments: list[slice] = []
+        for parameter in self.parameters:
+            slot = parameter.slot
+            if slot is None or parameter.frozen or slot.start == slot.stop:
+                continue
+            if segments and segments[-1].stop == slot.start:
+                segments[-1] = slice(segments[-1].start, slot.stop)
+            else:
+                segments.append(slot)
+        return segments

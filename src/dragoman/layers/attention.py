@@ -1,0 +1,146 @@
+"""Multi-head attention layers (Definition 3.9)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dragoman.errors import ConfigurationError
+from dragoman.graph import Array, Parameter, Value, value_of
+from dragoman.layers.layer import Initial, Layer, Run
+from dragoman.layers.perceptron import Perceptron
+from dragoman.operations import Padding, attend_cross, attend_self, attend_step, attention_weights, linear
+
+
+@dataclass(frozen=True)
+class KeysValues:
+    """What a decoder remembers of the positions an attention layer has seen.
+
+    keys, values [B, T, d]   valid [B, T], None when every position is real
+    """
+
+    keys: Array
+    values: Array
+    valid: Array | None = None
+
+    def select(self, rows: Array) -> KeysValues:
+        return KeysValues(self.keys[rows], self.values[rows], None if self.valid is None else self.valid[rows])
+
+    def append(self, keys: Array, values: Array) -> KeysValues:
+        """One more position: keys, values [B, d]."""
+        return KeysValues(
+            np.concatenate((self.keys, keys[:, None]), axis=1), np.concatenate((self.values, values[:, None]), axis=1)
+        )
+
+
+def _check_heads(depth: int, heads: int) -> None:
+    if heads < 1 or depth % heads:
+        raise ConfigurationError(
+            f"{heads} heads do not divide the depth {depth}: each head takes depth / heads columns"
+        )
+
+
+class SelfAttention(Layer):
+    """Every position looks at its own sequence; with causal, only at itself and what came before.
+
+    `reach` > 0 adds a learned bias for each head and each distance clipped to +-reach (relative positions).
+    """
+
+    query_key_value_weights: Value
+    query_key_value_biases: Value | None
+    distance_bias: Value | None
+
+    def __init__(
+        self,
+        depth: int,
+        heads: int,
+        initial: Initial,
+        causal: bool = False,
+        biases: bool = True,
+        scaled: bool = True,
+        reach: int = 0,
+    ) -> None:
+        _check_heads(depth, heads)
+        names = ("query", "key", "value")
+        self.query_key_value_weights = Parameter(
+            initial.glorot(depth, depth, blocks=3), tuple(f"{name}.weights" for name in names)
+        )
+        self.query_key_value_biases = (
+            Parameter(initial.zeros(3 * depth), tuple(f"{name}.biases" for name in names)) if biases else None
+        )
+        self.distance_bias = Parameter(initial.zeros(heads, 2 * reach + 1)) if reach else None
+        self.projection = Perceptron(depth, depth, initial, biases=biases)
+        self.heads = heads
+        self.causal = causal
+        self.scaled = scaled
+
+    def __call__(self, x: Value, offsets: Array, run: Run) -> Value:
+        """x [N, d] -> [N, d]"""
+        qkv = linear(x, self.query_key_value_weights, self.query_key_value_biases)
+        if run.maps is not None:
+            run.maps.append(self._weights(value_of(qkv), offsets))
+        y = attend_self(
+            qkv, self.distance_bias, offsets=offsets, heads=self.heads, causal=self.causal, scaled=self.scaled
+        )
+        return self.projection(y)
+
+    def _weights(self, qkv: Array, offsets: Array) -> Array:
+        q, k, _ = np.split(qkv, 3, axis=1)
+        return attention_weights(
+            q, k, self.distance_bias, offsets=offsets, heads=self.heads, causal=self.causal, scaled=self.scaled
+        )
+
+    def step(self, x: Array, cache: KeysValues) -> tuple[Array, KeysValues]:
+        """One new position of each sequence, x [B, d], given what the cache remembers."""
+        qkv = value_of(linear(x, self.query_key_value_weights, self.query_key_value_biases))
+        q, k, v = np.split(qkv, 3, axis=1)
+        cache = cache.append(k, v)
+        bias = None if self.distance_bias is None else value_of(self.distance_bias)
+        y = attend_step(q, cache.keys, cache.values, bias, valid=None, heads=self.heads, scaled=self.scaled)
+        return value_of(self.projection(y)), cache
+
+
+class CrossAttention(Layer):
+    """Every position looks at all positions of another sequence."""
+
+    key_value_weights: Value
+    key_value_biases: Value | None
+
+    def __init__(self, depth: int, heads: int, initial: Initial, biases: bool = True, scaled: bool = True) -> None:
+        _check_heads(depth, heads)
+        self.query = Perceptron(depth, depth, initial, biases=biases)
+        self.key_value_weights = Parameter(initial.glorot(depth, depth, blocks=2), ("key.weights", "value.weights"))
+        self.key_value_biases = Parameter(initial.zeros(2 * depth), ("key.biases", "value.biases")) if biases else None
+        self.projection = Perceptron(depth, depth, initial, biases=biases)
+        self.heads = heads
+        self.scaled = scaled
+
+    def __call__(self, x: Value, memory: Value, offsets: Array, memory_offsets: Array, run: Run) -> Value:
+        """x [N, d], memory [M, d] -> [N, d]"""
+        queries = self.query(x)
+        kv = linear(memory, self.key_value_weights, self.key_value_biases)
+        if run.maps is not None:
+            keys = np.split(value_of(kv), 2, axis=1)[0]
+            weights = attention_weights(
+                queries, keys, offsets=offsets, memory_offsets=memory_offsets, heads=self.heads, scaled=self.scaled
+            )
+            run.maps.append(weights)
+        y = attend_cross(
+            queries, kv, offsets=offsets, memory_offsets=memory_offsets, heads=self.heads, scaled=self.scaled
+        )
+        return self.projection(y)
+
+    def remember(self, memory: Array, offsets: Array) -> KeysValues:
+        """Keys and values of the other sequence, computed once for a whole decoding."""
+        padding = Padding.of(offsets)
+        kv = padding.pad(value_of(linear(memory, self.key_value_weights, self.key_value_biases)))
+        keys, values = np.split(kv, 2, axis=2)
+        return KeysValues(keys, values, padding.valid)
+
+    def step(self, x: Array, remembered: KeysValues) -> Array:
+        queries = value_of(self.query(x))
+        y = attend_step(
+            queries, remembered.keys, remembered.values, valid=remembered.valid, heads=self.heads, scaled=self.scaled
+        )
+        return value_of(self.projection(y))

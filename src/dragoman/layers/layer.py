@@ -1,0 +1,98 @@
+"""A layer owns parameters and calls operations; it never writes a derivative."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from dragoman.graph import Array, Parameter, value_of
+from dragoman.operations import Dropout, Noise
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one pass through a network carries besides its values.
+
+    noise  the randomness of a training step; None drops nothing
+    maps   where attention layers leave their weights, in the order they are reached; None keeps none
+    """
+
+    noise: Noise | None = None
+    maps: list[Array] | None = None
+
+    def dropout(self, rate: float, site: int, first_row: int) -> Dropout | None:
+        return None if self.noise is None else self.noise.dropout(rate, site, first_row)
+
+
+class Initial:
+    """Draws initial parameter values, the same in every precision."""
+
+    def __init__(self, seed: int = 0, dtype: Any = np.float32) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.dtype = np.dtype(dtype)
+
+    def glorot(self, inputs: int, outputs: int, blocks: int = 1) -> Array:
+        """[inputs, blocks * outputs], uniform with variance 2 / (inputs + outputs)."""
+        bound = (6 / (inputs + outputs)) ** 0.5
+        return self.rng.uniform(-bound, bound, (inputs, blocks * outputs)).astype(self.dtype)
+
+    def normal(self, rows: int, columns: int, deviation: float) -> Array:
+        return (self.rng.standard_normal((rows, columns)) * deviation).astype(self.dtype)
+
+    def zeros(self, *shape: int) -> Array:
+        return np.zeros(shape, self.dtype)
+
+    def ones(self, *shape: int) -> Array:
+        return np.ones(shape, self.dtype)
+
+
+class Layer:
+    """Base of layers and networks: finds the parameters among its attributes, in the order they were set."""
+
+    def named_parameters(self, prefix: str = "") -> Iterator[tuple[str, Parameter]]:
+        """Every parameter once, with its dotted name; a tied one under its first name."""
+        seen: set[int] = set()
+        for name, parameter in self._walk(prefix):
+            if id(parameter) not in seen:
+                seen.add(id(parameter))
+                yield name, parameter
+
+    def _walk(self, prefix: str) -> Iterator[tuple[str, Parameter]]:
+        for name, attribute in vars(self).items():
+            if isinstance(attribute, Parameter):
+                yield prefix + name, attribute
+            elif isinstance(attribute, Layer):
+                yield from attribute._walk(f"{prefix}{name}.")
+            elif isinstance(attribute, list):
+                for i, item in enumerate(attribute):
+                    if isinstance(item, Layer):
+                        yield from item._walk(f"{prefix}{name}.{i}.")
+
+    def parameters(self) -> list[Parameter]:
+        return [parameter for _, parameter in self.named_parameters()]
+
+    def named_arrays(self) -> Iterator[tuple[str, Array]]:
+        """The published parameters as views, under the names they are saved by."""
+        for name, parameter in self.named_parameters():
+            yield from parameter.split(name)
+
+    def count(self) -> int:
+        """p, the exact number of parameters."""
+        return sum(parameter.value.size for parameter in self.parameters())
+
+    def without_gradient(self) -> Self:
+        """The same layer on the same memory, holding plain arrays: nothing is recorded, inference pays nothing."""
+        twin = copy.copy(self)
+        for name, attribute in vars(self).items():
+            if isinstance(attribute, Parameter):
+                setattr(twin, name, value_of(attribute))
+            elif isinstance(attribute, Layer):
+                setattr(twin, name, attribute.without_gradient())
+            elif isinstance(attribute, list):
+                items = [item.without_gradient() if isinstance(item, Layer) else item for item in attribute]
+                setattr(twin, name, items)
+        return twin

@@ -1,0 +1,69 @@
+"""What every network is: parameters in one flat vector, built from a validated configuration and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from dragoman.errors import ConfigurationError
+from dragoman.graph import Parameter, Theta
+from dragoman.layers import Layer
+
+
+class Configuration(BaseModel):
+    """Settings that are checked when they are given; mistakes are named one by one."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def __init__(self, **settings: Any) -> None:
+        try:
+            super().__init__(**settings)
+        except ValidationError as error:
+            raise ConfigurationError(_readable(type(self).__name__, error)) from None
+
+
+def _readable(name: str, error: ValidationError) -> str:
+    lines = []
+    for mistake in error.errors():
+        place = ".".join(str(part) for part in mistake["loc"]) or "the settings together"
+        message = mistake["msg"].removeprefix("Value error, ")
+        given = "" if mistake["type"] in ("missing", "value_error") else f" (got {mistake['input']!r})"
+        lines.append(f"{place}: {message}{given}")
+    return f"{name}: " + "; ".join(lines)
+
+
+class Network(Layer):
+    """Layers wired into one function of a batch, y(x; theta) (Definition 3.1)."""
+
+    theta: Theta
+
+    def _bind(self) -> None:
+        """Lay all parameters out in theta; the last thing a constructor does."""
+        self.theta = Theta(self.parameters())
+
+    @cached_property
+    def plain(self) -> Self:
+        """This network on the same memory without gradients: what prediction and decoding use."""
+        return self.without_gradient()
+
+    def freeze(self, *prefixes: str) -> None:
+        """Leave the parameters whose names begin with a prefix unchanged by training ('encoder', 'decoder.0', ...)."""
+        for parameter in self._starting_with(prefixes):
+            parameter.frozen = True
+
+    def unfreeze(self, *prefixes: str) -> None:
+        for parameter in self._starting_with(prefixes):
+            parameter.frozen = False
+
+    def _starting_with(self, prefixes: Iterable[str]) -> list[Parameter]:
+        found: list[Parameter] = []
+        for prefix in prefixes:
+            named = [p for name, p in self.named_parameters() if f"{name}.".startswith(f"{prefix.rstrip('.')}.")]
+            if not named:
+                first = sorted({name.split(".")[0] for name, _ in self.named_parameters()})
+                raise ConfigurationError(f"no parameter's name begins with '{prefix}'; there is {', '.join(first)}")
+            found += named
+        return found

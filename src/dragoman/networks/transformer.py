@@ -1,0 +1,279 @@
+"""The encoder-decoder Transformer of the thesis (3.2), with tau encoders and tau decoders."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from dragoman.batch import Batch
+from dragoman.errors import ShapeError
+from dragoman.graph import Array, Value, value_of
+from dragoman.layers import (
+    CrossAttention,
+    Embedding,
+    FeedForward,
+    Initial,
+    KeysValues,
+    Layer,
+    Normalization,
+    Perceptron,
+    Positions,
+    Run,
+    SelfAttention,
+)
+from dragoman.layers.embedding import CONCATENATED, NEEDS_MAXIMUM_LENGTH
+from dragoman.networks.network import Configuration, Network
+
+
+class TransformerConfiguration(Configuration):
+    """Everything a Transformer is built from. The defaults are the thesis's Small, with the book's normalization."""
+
+    source_vocabulary: int = Field(ge=1)
+    reference_vocabulary: int = Field(ge=1)
+    depth: int = Field(default=64, ge=1)
+    perceptron_depth: int = Field(default=128, ge=1)
+    heads: int = Field(default=4, ge=1)
+    layers: int = Field(default=1, ge=1)
+    block: Literal["post", "pre"] = "post"
+    normalization: Literal["inside", "outside"] = "inside"
+    epsilon: float = Field(default=1e-5, ge=0)
+    activation: Literal["identity", "relu", "logistic", "tanh", "gelu"] = "relu"
+    positions: Positions = "half_sinusoid"
+    maximum_length: int | None = Field(default=None, ge=1)
+    position_depth: int | None = Field(default=None, ge=2)
+    relative_reach: int = Field(default=16, ge=1)
+    tied: Literal["none", "output", "all"] = "none"
+    attention_biases: bool = True
+    dropout: float = Field(default=0.0, ge=0, lt=1)
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if self.depth % self.heads:
+            raise ValueError(f"{self.heads} heads do not divide the depth {self.depth}")
+        if self.positions in NEEDS_MAXIMUM_LENGTH and self.maximum_length is None:
+            raise ValueError(f"positions '{self.positions}' need a maximum_length")
+        if self.tied != "none" and self.positions in CONCATENATED:
+            raise ValueError("concatenated positions leave the table narrower than the output, so they cannot be tied")
+        if self.tied == "all" and self.source_vocabulary != self.reference_vocabulary:
+            raise ValueError(
+                f"tied='all' shares one table, but the vocabularies have {self.source_vocabulary} and "
+                f"{self.reference_vocabulary} labels; use tied='output' or one joint vocabulary"
+            )
+        return self
+
+
+@dataclass(frozen=True)
+class Stream:
+    """The residual stream between sub-layers: the last normalized sum (post), or the sum and its pending update (pre)."""
+
+    total: Value
+    update: Value | None = None
+
+
+class Block(Layer):
+    """A stack of sub-layers, each with its residual addition and normalization, in either published order."""
+
+    pre: bool
+
+    def _around(self, sublayer: Any, normalization: Normalization, stream: Stream, run: Run, first_row: int) -> Stream:
+        """post: N(x + f(x)) (book 7.31);   pre: x + f(N(x)) (lecture), where N also takes in the update before it."""
+        if not self.pre:
+            _, normalized = normalization.add(sublayer(stream.total), stream.total, run, first_row)
+            return Stream(normalized)
+        total, normalized = _settle(normalization, stream, run, first_row)
+        return Stream(total, sublayer(normalized))
+
+
+def _settle(normalization: Normalization, stream: Stream, run: Run, first_row: int) -> tuple[Value, Value]:
+    """Take the pending update into the sum: (the sum, the sum normalized)."""
+    if stream.update is None:
+        return stream.total, normalization(stream.total)
+    return normalization.add(stream.update, stream.total, run, first_row)
+
+
+class EncoderBlock(Block):
+    def __init__(self, configuration: TransformerConfiguration, initial: Initial, sites: itertools.count[int]) -> None:
+        c = configuration
+        reach = c.relative_reach if c.positions == "relative" else 0
+        self.pre = c.block == "pre"
+        self.self_attention = SelfAttention(c.depth, c.heads, initial, biases=c.attention_biases, reach=reach)
+        self.self_attention_normalization = _normalization(c, initial, sites)
+        self.perceptron = FeedForward(c.depth, c.perceptron_depth, c.activation, initial)
+        self.perceptron_normalization = _normalization(c, initial, sites)
+
+    def __call__(self, stream: Stream, batch: Batch, run: Run) -> Stream:
+        stream = self._around(
+            lambda x: self.self_attention(x, batch.offsets, run),
+            self.self_attention_normalization,
+            stream,
+            run,
+            batch.first_row,
+        )
+        return self._around(self.perceptron, self.perceptron_normalization, stream, run, batch.first_row)
+
+
+class DecoderBlock(Block):
+    def __init__(self, configuration: TransformerConfiguration, initial: Initial, sites: itertools.count[int]) -> None:
+        c = configuration
+        reach = c.relative_reach if c.positions == "relative" else 0
+        self.pre = c.block == "pre"
+        self.self_attention = SelfAttention(
+            c.depth, c.heads, initial, causal=True, biases=c.attention_biases, reach=reach
+        )
+        self.self_attention_normalization = _normalization(c, initial, sites)
+        self.cross_attention = CrossAttention(c.depth, c.heads, initial, biases=c.attention_biases)
+        self.cross_attention_normalization = _normalization(c, initial, sites)
+        self.perceptron = FeedForward(c.depth, c.perceptron_depth, c.activation, initial)
+        self.perceptron_normalization = _normalization(c, initial, sites)
+
+    def __call__(self, stream: Stream, batch: Batch, memory: Value, source: Batch, run: Run) -> Stream:
+        def look_back(x: Value) -> Value:
+            return self.self_attention(x, batch.offsets, run)
+
+        def look_across(x: Value) -> Value:
+            return self.cross_attention(x, memory, batch.offsets, source.offsets, run)
+
+        return self._sublayers(look_back, look_across, stream, run, batch.first_row)
+
+    def step(self, stream: Stream, past: KeysValues, remembered: KeysValues) -> tuple[Stream, KeysValues]:
+        """One new position of every sequence: [B, d]."""
+        seen = past
+
+        def look_back(x: Value) -> Value:
+            nonlocal seen
+            y, seen = self.self_attention.step(value_of(x), past)
+            return y
+
+        def look_across(x: Value) -> Value:
+            return self.cross_attention.step(value_of(x), remembered)
+
+        return self._sublayers(look_back, look_across, stream, Run(), 0), seen
+
+    def _sublayers(self, look_back: Any, look_across: Any, stream: Stream, run: Run, first_row: int) -> Stream:
+        stream = self._around(look_back, self.self_attention_normalization, stream, run, first_row)
+        stream = self._around(look_across, self.cross_attention_normalization, stream, run, first_row)
+        return self._around(self.perceptron, self.perceptron_normalization, stream, run, first_row)
+
+
+def _normalization(c: TransformerConfiguration, initial: Initial, sites: itertools.count[int]) -> Normalization:
+    return Normalization(c.depth, initial, c.normalization, c.epsilon, c.dropout, next(sites))
+
+
+@dataclass(frozen=True)
+class TransformerState:
+    """Where a decoding stands: the source as each decoder sees it, the past of each decoder, the next position.
+
+    All sequences of a state are at the same position.
+    """
+
+    remembered: tuple[KeysValues, ...]
+    past: tuple[KeysValues, ...]
+    position: int
+
+    def __len__(self) -> int:
+        return len(self.past[0].keys)
+
+    def select(self, rows: Array) -> TransformerState:
+        """The state of some of the sequences, in the given order, with repetitions (beams)."""
+        return TransformerState(
+            tuple(kv.select(rows) for kv in self.remembered), tuple(kv.select(rows) for kv in self.past), self.position
+        )
+
+
+class Transformer(Network):
+    """Source -> encoders; reference -> decoders, which look at the last encoder's output; -> one logit per label.
+
+    Every decoder uses the last encoder's output (Observation 3.4). Pre-norm adds one final normalization to each
+    stack, because its residual stream is never normalized otherwise.
+    """
+
+    def __init__(self, configuration: TransformerConfiguration, seed: int = 0, dtype: Any = np.float32) -> None:
+        c = configuration
+        initial, sites = Initial(seed, dtype), itertools.count()
+        self.configuration = c
+
+        def embedding(vocabulary: int, table: Value | None = None) -> Embedding:
+            return Embedding(
+                vocabulary,
+                c.depth,
+                initial,
+                c.positions,
+                c.maximum_length,
+                c.position_depth,
+                c.dropout,
+                next(sites),
+                table,
+            )
+
+        self.source_embedding = embedding(c.source_vocabulary)
+        self.encoder = [EncoderBlock(c, initial, sites) for _ in range(c.layers)]
+        self.encoder_normalization = _normalization(c, initial, sites) if c.block == "pre" else None
+        self.reference_embedding = embedding(
+            c.reference_vocabulary, self.source_embedding.table if c.tied == "all" else None
+        )
+        self.decoder = [DecoderBlock(c, initial, sites) for _ in range(c.layers)]
+        self.decoder_normalization = _normalization(c, initial, sites) if c.block == "pre" else None
+        table = None if c.tied == "none" else self.reference_embedding.table
+        self.output = Perceptron(c.depth, c.reference_vocabulary, initial, table=table)
+        self._bind()
+
+    def __call__(self, batch: Batch, run: Run | None = None) -> Value:
+        """Logits [N, V] for every reference position of a batch of pairs, all in one pass."""
+        run = run or Run()
+        source = batch.source
+        if source is None:
+            raise ShapeError("a Transformer reads pairs: the batch has no source; build it with Batch.pairs")
+        memory = self._encode(source, run)
+        stream = Stream(self.reference_embedding(batch.labels, batch.positions, run, batch.first_row))
+        for block in self.decoder:
+            stream = block(stream, batch, memory, source, run)
+        return self.output(self._finish(self.decoder_normalization, stream, run, batch.first_row))
+
+    def _encode(self, source: Batch, run: Run) -> Value:
+        stream = Stream(self.source_embedding(source.labels, source.positions, run, source.first_row))
+        for block in self.encoder:
+            stream = block(stream, source, run)
+        return self._finish(self.encoder_normalization, stream, run, source.first_row)
+
+    @staticmethod
+    def _finish(normalization: Normalization | None, stream: Stream, run: Run, first_row: int) -> Value:
+        """What a stack hands on: post-norm, its last output; pre-norm, its stream settled and normalized."""
+        if normalization is None:
+            return stream.total
+        return _settle(normalization, stream, run, first_row)[1]
+
+    def encode(self, source: Batch) -> TransformerState:
+        """Read the sources once; the state from which `step` writes their references."""
+        plain = self.plain
+        memory = value_of(plain._encode(source, Run()))
+        nothing = np.zeros((len(source), 0, self.configuration.depth), memory.dtype)
+        return TransformerState(
+            tuple(block.cross_attention.remember(memory, source.offsets) for block in plain.decoder),
+            tuple(KeysValues(nothing, nothing) for _ in plain.decoder),
+            0,
+        )
+
+    def step(self, state: TransformerState, labels: Array) -> tuple[Array, TransformerState]:
+        """Logits [B, V] for the label after `labels` [B], and the state that has seen them."""
+        plain = self.plain
+        positions = np.full(len(labels), state.position)
+        stream = Stream(plain.reference_embedding(labels, positions, Run()))
+        past = []
+        for block, before, remembered in zip(plain.decoder, state.past, state.remembered, strict=True):
+            stream, after = block.step(stream, before, remembered)
+            past.append(after)
+        logits = plain.output(self._finish(plain.decoder_normalization, stream, Run(), 0))
+        return value_of(logits), TransformerState(state.remembered, tuple(past), state.position + 1)
+
+    def attention(self, batch: Batch) -> dict[str, Array]:
+        """The attention weights of every layer, [B, h, Tq, Tk], by the layer's name."""
+        maps: list[Array] = []
+        self.plain(batch, Run(maps=maps))
+        names = [f"encoder.{i}.self_attention" for i in range(len(self.encoder))]
+        for i in range(len(self.decoder)):
+            names += [f"decoder.{i}.self_attention", f"decoder.{i}.cross_attention"]
+        return dict(zip(names, maps, strict=True))

@@ -1,0 +1,52 @@
+"""Every equation beside its derivative, in plain array code: the definition of what is right."""
+
+from dragoman.operations.activations import ACTIVATIONS, activate
+from dragoman.operations.attention import Padding, attend, attend_cross, attend_self, attend_step, attention_weights
+from dragoman.operations.dropout import Dropout, Noise, drop
+from dragoman.operations.embedding import embed
+from dragoman.operations.errors import cross_entropy, log_error, mean_squared_error
+from dragoman.operations.linear import linear
+from dragoman.operations.normalization import add_normalize, normalize
+from dragoman.operations.softmax import softmax
+from dragoman.operations.structure import (
+    add,
+    append_row,
+    appended_offsets,
+    appended_rows,
+    concatenate_columns,
+    mean_rows,
+    reshape,
+    take_rows,
+    transpose,
+)
+
+__all__ = [
+    "ACTIVATIONS",
+    "Dropout",
+    "Noise",
+    "Padding",
+    "activate",
+    "add",
+    "add_normalize",
+    "append_row",
+    "appended_offsets",
+    "appended_rows",
+    "attend",
+    "attend_cross",
+    "attend_self",
+    "attend_step",
+    "attention_weights",
+    "concatenate_columns",
+    "cross_entropy",
+    "drop",
+    "embed",
+    "linear",
+    "log_error",
+    "mean_rows",
+    "mean_squared_error",
+    "normalize",
+    "reshape",
+    "softmax",
+    "take_rows",
+    "transpose",
+]

@@ -1,0 +1,73 @@
+"""Activations, element by element, each beside its derivative."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from dragoman.errors import ConfigurationError
+from dragoman.graph import Array, Backward, operation
+
+GELU_SLOPE = np.sqrt(2 / np.pi)
+GELU_CUBE = 0.044715
+
+
+def identity(x: Array) -> Array:
+    """Id(x) = x"""
+    return x
+
+
+def relu(x: Array) -> Array:
+    """ReLU(x) = max(0, x), written so that the complex step passes through it."""
+    return x * (x.real > 0)
+
+
+def logistic(x: Array) -> Array:
+    """1 / (1 + e^-x) = (1 + tanh(x/2)) / 2, which never overflows (Observation 3.14)."""
+    return 0.5 * (1 + np.tanh(0.5 * x))
+
+
+def tanh(x: Array) -> Array:
+    return np.tanh(x)
+
+
+def gelu(x: Array) -> Array:
+    """x Phi(x) with the usual tanh form of the normal distribution."""
+    y: Array = 0.5 * x * (1 + np.tanh(GELU_SLOPE * (x + GELU_CUBE * x * x * x)))
+    return y
+
+
+def _gelu_derivative(x: Array, y: Array) -> Array:
+    t = np.tanh(GELU_SLOPE * (x + GELU_CUBE * x * x * x))
+    slope: Array = 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * GELU_SLOPE * (1 + 3 * GELU_CUBE * x * x)
+    return slope
+
+
+# name: (a(x), a'(x) given x and y = a(x)); ReLU'(0) = 0 by convention
+ACTIVATIONS: dict[str, tuple[Callable[[Array], Array], Callable[[Array, Array], Array]]] = {
+    "identity": (identity, lambda x, y: np.ones_like(x)),
+    "relu": (relu, lambda x, y: (y > 0).astype(y.dtype)),
+    "logistic": (logistic, lambda x, y: y * (1 - y)),
+    "tanh": (tanh, lambda x, y: 1 - y * y),
+    "gelu": (gelu, _gelu_derivative),
+}
+
+
+def find_activation(name: str) -> tuple[Callable[[Array], Array], Callable[[Array, Array], Array]]:
+    if name not in ACTIVATIONS:
+        raise ConfigurationError(f"there is no activation '{name}'; choose one of {', '.join(ACTIVATIONS)}")
+    return ACTIVATIONS[name]
+
+
+@operation
+def activate(x: Array, *, activation: str) -> tuple[Array, Backward]:
+    """y = a(x), any shape               (thesis, 3.2 V)"""
+    function, derivative = find_activation(activation)
+    y = function(x)
+
+    def backward(dy: Array) -> Array:
+        """(4.3.3): de/dx = a'(x) dy"""
+        return derivative(x, y) * dy
+
+    return y, backward

@@ -1,0 +1,52 @@
+"""Shapes are checked where arrays meet, so that nothing broadcasts by accident."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dragoman.errors import LabelError, NonFiniteError, ShapeError
+from dragoman.graph import Array
+
+
+def check_shapes(operation: str, **arrays: tuple[Array | None, str]) -> None:
+    """Match each array against its axes, e.g. `x=(x, "N d"), weights=(weights, "d k")`: equal letters, equal sizes.
+
+    `None` is an optional input left out.
+    """
+    sizes: dict[str, tuple[int, str]] = {}
+    for name, (array, axes) in arrays.items():
+        if array is None:
+            continue
+        letters = axes.split()
+        if array.ndim != len(letters):
+            raise ShapeError(f"{operation}: {name} has shape {array.shape}, expected [{', '.join(letters)}]")
+        for letter, size in zip(letters, array.shape, strict=True):
+            known, owner = sizes.setdefault(letter, (size, name))
+            if known != size:
+                other = arrays[owner]
+                assert other[0] is not None
+                raise ShapeError(
+                    f"{operation}: {owner} [{', '.join(other[1].split())}] has shape {other[0].shape}, but {name} "
+                    f"[{', '.join(letters)}] has shape {array.shape}: they differ in {letter} ({known} and {size})"
+                )
+
+
+def check_labels(operation: str, labels: Array, vocabulary: int) -> None:
+    """Every label is a row of the table: 0 <= label < vocabulary."""
+    if labels.dtype.kind not in "iu":
+        raise LabelError(f"{operation}: labels must be integers, got {labels.dtype}")
+    if labels.size and (labels.min() < 0 or labels.max() >= vocabulary):
+        row = int(((labels < 0) | (labels >= vocabulary)).argmax())
+        raise LabelError(
+            f"{operation}: label {int(labels[row])} at row {row} is not in the vocabulary, which has the labels "
+            f"0 to {vocabulary - 1}; was the text encoded with this model's tokenizer?"
+        )
+
+
+def check_finite(operation: str, value: Array) -> None:
+    """A scalar loss that is NaN or infinite stops the training where it arises."""
+    if not np.isfinite(value).all():
+        raise NonFiniteError(
+            f"{operation} is {value}: the outputs of the network have overflowed or were not numbers; "
+            "lower the learning rate, clip the gradient, or check the inputs"
+        )

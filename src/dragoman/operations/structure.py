@@ -1,0 +1,115 @@
+"""The small structural operations a network needs between the equations."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dragoman.errors import ShapeError
+from dragoman.graph import Array, Backward, operation
+from dragoman.operations.shapes import check_labels, check_shapes
+
+
+@operation
+def add(x1: Array, x2: Array) -> tuple[Array, Backward]:
+    """y = x1 + x2, equal shapes          (thesis, Definition 3.10)"""
+    if x1.shape != x2.shape:
+        raise ShapeError(f"add: x1 has shape {x1.shape}, x2 has shape {x2.shape}; they must be equal")
+
+    def backward(dy: Array) -> tuple[Array, Array]:
+        """(4.3.12), (4.3.13)"""
+        return dy, dy
+
+    return x1 + x2, backward
+
+
+@operation
+def concatenate_columns(x1: Array, x2: Array) -> tuple[Array, Backward]:
+    """y = [x1, x2]                      x1 [N, a]   x2 [N, b]   ->   y [N, a + b]"""
+    check_shapes("concatenate_columns", x1=(x1, "N a"), x2=(x2, "N b"))
+    width = x1.shape[1]
+
+    def backward(dy: Array) -> tuple[Array, Array]:
+        return dy[:, :width], dy[:, width:]
+
+    return np.concatenate((x1, x2), axis=1), backward
+
+
+@operation
+def append_row(x: Array, row: Array, *, offsets: Array) -> tuple[Array, Backward]:
+    """Put one more row, the same for all, at the end of every sequence (a class token).
+
+    x [N, d]   row [d]   ->   y [N + B, d]; the new offsets are offsets + 0, 1, ..., B
+    """
+    check_shapes("append_row", x=(x, "N d"), row=(row, "d"))
+    ends = appended_rows(offsets)
+    kept = np.ones(len(x) + len(ends), bool)
+    kept[ends] = False
+    y = np.empty((len(kept), x.shape[1]), np.result_type(x, row))
+    y[kept] = x
+    y[ends] = row
+
+    def backward(dy: Array) -> tuple[Array, Array]:
+        return dy[kept], dy[ends].sum(axis=0)
+
+    return y, backward
+
+
+def appended_offsets(offsets: Array) -> Array:
+    """Where sequences begin once each has one row more."""
+    return offsets + np.arange(len(offsets))
+
+
+def appended_rows(offsets: Array) -> Array:
+    """[B] the rows that `append_row` adds."""
+    return appended_offsets(offsets)[1:] - 1
+
+
+@operation
+def take_rows(x: Array, *, rows: Array) -> tuple[Array, Backward]:
+    """y = x[rows]                       x [N, d]   rows [K], none twice   ->   y [K, d]"""
+    check_labels("take_rows", rows, len(x))
+
+    def backward(dy: Array) -> Array:
+        dx = np.zeros(x.shape, dy.dtype)
+        dx[rows] = dy
+        return dx
+
+    return x[rows], backward
+
+
+@operation
+def mean_rows(x: Array, *, offsets: Array) -> tuple[Array, Backward]:
+    """The mean over each sequence       x [N, d]   ->   y [B, d]; 0 for an empty sequence (lecture, pooling)"""
+    lengths = np.diff(offsets)
+    share = np.repeat(1 / np.maximum(lengths, 1), lengths).astype(x.real.dtype)[:, None]
+    y = np.zeros((len(lengths), x.shape[1]), x.dtype)
+    filled = lengths > 0
+    if filled.any():
+        y[filled] = np.add.reduceat(x * share, offsets[:-1][filled], axis=0)
+
+    def backward(dy: Array) -> Array:
+        dx: Array = np.repeat(dy, lengths, axis=0) * share
+        return dx
+
+    return y, backward
+
+
+@operation
+def reshape(x: Array, *, shape: tuple[int, ...]) -> tuple[Array, Backward]:
+    """The same elements, row-major, in another shape."""
+
+    def backward(dy: Array) -> Array:
+        return dy.reshape(x.shape)
+
+    return x.reshape(shape), backward
+
+
+@operation
+def transpose(x: Array, *, axes: tuple[int, ...]) -> tuple[Array, Backward]:
+    """The same elements with their axes in another order."""
+    inverse = tuple(int(i) for i in np.argsort(axes))
+
+    def backward(dy: Array) -> Array:
+        return dy.transpose(inverse)
+
+    return x.transpose(axes), backward
