@@ -68,7 +68,7 @@ class TransformerConfiguration(Configuration):
 
 @dataclass(frozen=True)
 class Stream:
-    """The residual stream between sub-layers: the last normalized sum (post), or the sum and its pending update (pre)."""
+    """The residual stream between sub-layers: the normalized sum (post), or the sum and its pending update (pre)."""
 
     total: Value
     update: Value | None = None
