@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from dragoman.batch import Batch
 from dragoman.errors import ConfigurationError
-from dragoman.graph import Parameter, Theta
-from dragoman.layers import Layer
+from dragoman.graph import Parameter, Theta, Value
+from dragoman.layers import Layer, Run
 
 
 class Configuration(BaseModel):
@@ -35,10 +37,14 @@ def _readable(name: str, error: ValidationError) -> str:
     return f"{name}: " + "; ".join(lines)
 
 
-class Network(Layer):
+class Network(Layer, ABC):
     """Layers wired into one function of a batch, y(x; theta) (Definition 3.1)."""
 
     theta: Theta
+
+    @abstractmethod
+    def __call__(self, batch: Batch, run: Run | None = None) -> Value:
+        """The outputs for a batch; recorded when parameters want gradients."""
 
     def _bind(self) -> None:
         """Lay all parameters out in theta; the last thing a constructor does."""

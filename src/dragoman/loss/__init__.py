@@ -1,0 +1,6 @@
+"""The loss index: error + regularization."""
+
+from dragoman.loss.index import CrossEntropy, LogError, Loss, LossIndex, MeanSquaredError
+from dragoman.loss.regularization import Regularization
+
+__all__ = ["CrossEntropy", "LogError", "Loss", "LossIndex", "MeanSquaredError", "Regularization"]

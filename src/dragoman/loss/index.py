@@ -1,0 +1,114 @@
+"""The loss index: error of the outputs + regularization of the parameters (Definition 4.5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from dragoman.batch import Batch
+from dragoman.errors import ShapeError
+from dragoman.graph import Array, Theta, Value, backpropagate
+from dragoman.layers import Run
+from dragoman.loss.regularization import Regularization
+from dragoman.operations import cross_entropy, log_error, mean_squared_error
+
+
+class Differentiable(Protocol):
+    """What the loss index asks of a network."""
+
+    theta: Theta
+
+    @property
+    def plain(self) -> Any: ...
+
+    def __call__(self, batch: Batch, run: Run | None = None) -> Value: ...
+
+
+class Error(Protocol):
+    """From outputs and targets to (error, weighted number of right predictions)."""
+
+    def __call__(self, outputs: Value, batch: Batch) -> tuple[Value, float]: ...
+
+
+def _targets(batch: Batch) -> Array:
+    if batch.targets is None:
+        raise ShapeError("the batch has no targets, so there is nothing to compare the outputs with")
+    return batch.targets
+
+
+@dataclass(frozen=True)
+class CrossEntropy:
+    """Log-softmax cross-entropy over weighted positions, with label smoothing (4.2.3)."""
+
+    smoothing: float = 0.0
+
+    def __call__(self, outputs: Value, batch: Batch) -> tuple[Value, float]:
+        return cross_entropy(outputs, targets=_targets(batch), weights=batch.loss_weights, smoothing=self.smoothing)
+
+
+@dataclass(frozen=True)
+class MeanSquaredError:
+    """For real outputs (Example 1.1)."""
+
+    def __call__(self, outputs: Value, batch: Batch) -> tuple[Value, float]:
+        return mean_squared_error(outputs, targets=_targets(batch)), 0.0
+
+
+@dataclass(frozen=True)
+class LogError:
+    """For one probability per output (4.1.1)."""
+
+    def __call__(self, outputs: Value, batch: Batch) -> tuple[Value, float]:
+        return log_error(outputs, targets=_targets(batch)), 0.0
+
+
+@dataclass(frozen=True)
+class Loss:
+    """One evaluation of the loss index."""
+
+    error: float
+    regularization: float
+    hits: float  # weighted number of positions whose most probable label is the target
+    positions: float  # weighted number of positions
+
+    @property
+    def index(self) -> float:
+        """L = e + omega"""
+        return self.error + self.regularization
+
+    @property
+    def accuracy(self) -> float:
+        """alpha: the share of unmasked positions predicted right (6.1); NaN when there is none."""
+        return self.hits / self.positions if self.positions else float("nan")
+
+    def __str__(self) -> str:
+        return f"error {self.error:.4f}, accuracy {self.accuracy:.1%}"
+
+
+@dataclass(frozen=True)
+class LossIndex:
+    """L(theta) = e(y(x; theta), targets) + omega(theta) (4.1.2). Transformers use no regularization by default."""
+
+    error: Error = CrossEntropy()
+    regularization: Regularization | None = None
+
+    def evaluate(self, network: Differentiable, batch: Batch) -> Loss:
+        """The loss of a batch, nothing recorded and nothing dropped."""
+        error, hits = self.error(network.plain(batch), batch)
+        return self._loss(network, batch, error, hits)
+
+    def differentiate(
+        self, network: Differentiable, batch: Batch, run: Run | None = None, into: Array | None = None
+    ) -> tuple[Loss, Array]:
+        """The loss and its gradient, aligned with theta: grad L = grad e + grad omega."""
+        error, hits = self.error(network(batch, run), batch)
+        gradient = backpropagate(error, network.theta, into=into)
+        if self.regularization is not None:
+            self.regularization.add_gradient(network.theta, gradient)
+        return self._loss(network, batch, error, hits), gradient
+
+    def _loss(self, network: Differentiable, batch: Batch, error: Value, hits: float) -> Loss:
+        omega = 0.0 if self.regularization is None else self.regularization.value(network.theta)
+        targets = _targets(batch)
+        positions = len(targets) if batch.loss_weights is None else float(batch.loss_weights.sum())
+        return Loss(float(error), omega, hits, positions)

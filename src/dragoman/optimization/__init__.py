@@ -1,0 +1,27 @@
+"""Optimization algorithms, learning-rate schedules, clipping, and what is known about convergence."""
+
+from dragoman.optimization.algorithms import AdaGrad, Adam, AdamW, GradientDescent, Momentum, RMSprop
+from dragoman.optimization.convergence import a_priori_conditions, largest_curvature, local_convergence
+from dragoman.optimization.optimizer import Optimizer, clip_gradient, gradient_norm
+from dragoman.optimization.schedules import Constant, Cosine, LinearDecay, Plateau, Schedule, ThesisWarmUp
+
+__all__ = [
+    "AdaGrad",
+    "Adam",
+    "AdamW",
+    "Constant",
+    "Cosine",
+    "GradientDescent",
+    "LinearDecay",
+    "Momentum",
+    "Optimizer",
+    "Plateau",
+    "RMSprop",
+    "Schedule",
+    "ThesisWarmUp",
+    "a_priori_conditions",
+    "clip_gradient",
+    "gradient_norm",
+    "largest_curvature",
+    "local_convergence",
+]

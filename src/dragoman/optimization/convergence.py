@@ -1,0 +1,64 @@
+"""What the theory says about Adam before and around a minimum (thesis 5.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from dragoman.graph import Array
+
+
+def a_priori_conditions(beta1: float, beta2: float) -> list[str]:
+    """The conditions of (5.2.3) that a choice of coefficients breaks: b1 < sqrt(b2) and b1^2 < sqrt(b2)."""
+    root = beta2**0.5
+    broken = []
+    if not beta1 < root:
+        broken.append(f"beta1 < sqrt(beta2) = {root:.6g}")
+    if not beta1**2 < root:
+        broken.append(f"beta1^2 < sqrt(beta2) = {root:.6g}")
+    return broken
+
+
+@dataclass(frozen=True)
+class LocalConvergence:
+    """The two sides of (5.2.2): Adam converges locally and exponentially if left < right."""
+
+    left: float
+    right: float
+
+    @property
+    def holds(self) -> bool:
+        return self.left < self.right
+
+
+def local_convergence(
+    rate: float,
+    curvature: float,
+    beta1: float = 0.9,
+    epsilon: float = 1e-8,
+    form: Literal["outside", "inside"] = "outside",
+) -> LocalConvergence:
+    """Theorem 5.8: eta max(lambda) (1 - b1) / D < 2 b1 + 2, lambda the eigenvalues of the Hessian at the minimum.
+
+    inside   D = sqrt(eps), as the theorem prints; it is about the denominator sqrt(v + eps)
+    outside  D = eps, for the denominator sqrt(vhat) + eps of (5.2.1), to which the printed condition does not
+             apply. Confirmed by simulation on quadratics; a proof would need sqrt(v) to be smooth at 0.
+
+    `largest_curvature` finds max(lambda) for a small problem.
+    """
+    below = epsilon if form == "outside" else epsilon**0.5
+    return LocalConvergence(rate * curvature * (1 - beta1) / below, 2 * beta1 + 2)
+
+
+def largest_curvature(gradient: Callable[[Array], Array], theta: Array, step: float = 1e-5) -> float:
+    """The largest eigenvalue of the Hessian, by central differences of the gradient: 2p gradients, so small p only."""
+    columns = []
+    for u in range(theta.size):
+        shift = np.zeros_like(theta)
+        shift[u] = step
+        columns.append((gradient(theta + shift) - gradient(theta - shift)) / (2 * step))
+    hessian = np.stack(columns, axis=1)
+    return float(np.linalg.eigvalsh((hessian + hessian.T) / 2)[-1])

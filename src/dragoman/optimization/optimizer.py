@@ -1,0 +1,56 @@
+"""What every optimization algorithm is: theta_{t+1} = theta_t + delta_t (Definition 5.1), one sweep over theta."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import numpy as np
+
+from dragoman.errors import ShapeError
+from dragoman.graph import Array, Theta
+
+
+class Optimizer(ABC):
+    """Holds the moments, vectors aligned with theta, and the number t of steps taken.
+
+    A subclass names its moments and writes one equation: `delta`. Frozen parameters are never touched, and the
+    moments behind them stay unwritten.
+    """
+
+    moment_names: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self) -> None:
+        self.t = 0
+        self.moments: dict[str, Array] = {}
+
+    @abstractmethod
+    def delta(self, theta: Array, gradient: Array, rate: float, *moments: Array) -> Array:
+        """The change of one segment of theta; updates the moments of that segment in place."""
+
+    def update(self, theta: Theta, gradient: Array, rate: float) -> None:
+        """One step with learning rate eta."""
+        if gradient.shape != theta.values.shape:
+            raise ShapeError(f"the gradient has shape {gradient.shape}, theta has shape {theta.values.shape}")
+        if not self.moments:
+            self.moments = {name: np.zeros_like(theta.values) for name in self.moment_names}
+        self.t += 1
+        for segment in theta.trainable():
+            values = theta.values[segment]
+            moments = [self.moments[name][segment] for name in self.moment_names]
+            values += self.delta(values, gradient[segment], rate, *moments)
+
+
+def gradient_norm(theta: Theta, gradient: Array) -> float:
+    """Euclidean norm of the gradient of the trainable parameters."""
+    squares = [float(np.dot(gradient[s], gradient[s])) for s in theta.trainable()]
+    return float(np.sqrt(sum(squares)))
+
+
+def clip_gradient(theta: Theta, gradient: Array, maximum: float = math.inf) -> float:
+    """Scale the gradient, in place, so that its norm is at most `maximum`; returns the norm before (lecture)."""
+    norm = gradient_norm(theta, gradient)
+    if norm > maximum:
+        gradient *= maximum / norm
+    return norm
