@@ -85,8 +85,7 @@ def compare(
         raise GradientError(f"{name}: derivative of shape {found.shape} for a value of shape {reference.shape}")
     if not found.size:
         return Comparison(name, method, 0.0, tolerance, (), 0.0, 0.0)
-    difference = np.abs(found - reference)
-    difference[np.isnan(difference)] = np.inf
+    difference = np.nan_to_num(np.abs(found - reference), nan=np.inf, posinf=np.inf)
     index = np.unravel_index(int(difference.argmax()), difference.shape)
     largest, scale = float(difference[index]), float(np.abs(reference).max())
     error = largest / max(scale, floor / tolerance)
@@ -150,7 +149,8 @@ def _check(
         return sum(np.sum(c * value_of(y)) for c, y in zip(weights, values, strict=True))
 
     comparisons = []
-    noise = np.finfo(np.float64).eps * max(1.0, abs(scalar())) / DIFFERENCE_STEP  # what the subtraction loses
+    size = sum(float(np.abs(c * value_of(y)).sum()) for c, y in zip(weights, outputs, strict=True))
+    noise = 4 * np.finfo(np.float64).eps * max(1.0, size) / DIFFERENCE_STEP  # what the subtraction loses
     for label, tensor, derivative in zip(labels, tensors, found, strict=True):
         reference = central_differences(scalar, tensor)
         comparisons.append(

@@ -1,5 +1,5 @@
 """The equation audit: every published equation of the thesis, the notes and the custom-net sheet, run and checked."""
 
-from dragoman.analysis.audit.claim import CLAIMS, CORRECTIONS, Claim, Correction, Evidence
+from dragoman.analysis.audit.run import Finding, audit, audit_size
 
-__all__ = ["CLAIMS", "CORRECTIONS", "Claim", "Correction", "Evidence"]
+__all__ = ["Finding", "audit", "audit_size"]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dragoman.errors import GradientError
 from dragoman.graph import Array, GradientReport
 from dragoman.graph.gradient_check import compare
 
@@ -84,16 +85,22 @@ def correction(erratum: str, *ids: str, title: str, printed: str, corrected: str
     return register
 
 
-def proved(report: GradientReport) -> Evidence:
-    """Evidence of a gradient check."""
-    methods = dict.fromkeys(comparison.method for comparison in report.comparisons)
-    return Evidence({method: report.error(method) for method in methods}, report.passed)
+def proved(report: GradientReport, *names: str) -> Evidence:
+    """Evidence of a gradient check; with names, of the derivatives by those inputs alone."""
+    chosen = [c for c in report.comparisons if not names or c.name in names]
+    if not chosen:
+        raise GradientError(f"the gradient check has no derivative by {', '.join(names)}")
+    errors: dict[str, float] = {}
+    for c in chosen:
+        errors[c.method] = max(errors.get(c.method, 0.0), c.error)
+    return Evidence(errors, all(c.passed for c in chosen))
 
 
 def equal(found: Array | float, expected: Array | float, tolerance: float = VALUE_TOLERANCE) -> Evidence:
     """Evidence that two values agree: largest difference over largest expected value (1e-12 always passes)."""
-    comparison = compare("value", "value", np.asarray(found, np.float64), np.asarray(expected, np.float64), tolerance)
-    return Evidence({"value": comparison.error}, comparison.passed)
+    method = "value" if tolerance <= VALUE_TOLERANCE else "rounded value"  # a reference given with few digits
+    comparison = compare(method, method, np.asarray(found, np.float64), np.asarray(expected, np.float64), tolerance)
+    return Evidence({method: comparison.error}, comparison.passed)
 
 
 def holds(condition: bool) -> Evidence:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dragoman.graph import Array, Backward, operation
+from dragoman.graph import Array, Backward, Value, operation
+from dragoman.operations.activations import activate
 from dragoman.operations.embedding import scatter_add
 from dragoman.operations.normalization import Form, standardize_rows
 from dragoman.operations.shapes import check_labels, check_shapes
@@ -156,3 +157,34 @@ def combination(x: Array, weights: Array, biases: Array) -> tuple[Array, Backwar
         )
 
     return np.einsum("ijk,ke->ije", x, weights) + biases, backward
+
+
+def attention(
+    x_I: Value,
+    x_C: Value,
+    W_Q: Value,
+    b_Q: Value,
+    W_K: Value,
+    b_K: Value,
+    W_V: Value,
+    b_V: Value,
+    W_P: Value,
+    b_P: Value,
+    *,
+    causal: bool = False,
+) -> Value:
+    """Definition 3.9: y = P(M(T(x_I), T(x_C), T(x_C))), composed from the pieces above."""
+    queries, keys, values = transform(x_I, W_Q, b_Q), transform(x_C, W_K, b_K), transform(x_C, W_V, b_V)
+    a = scores(keys, queries)
+    weights = weigh(causal_mask(a) if causal else a)
+    return project(combine(weights, values), W_P, b_P)
+
+
+def normalization(x: Value, gamma: Value, beta: Value, *, epsilon: float = 1e-5) -> Value:
+    """Definition 3.11: y = A(N(x))"""
+    return affine(standardize(x, epsilon=epsilon), gamma, beta)
+
+
+def perceptron(x: Value, weights: Value, biases: Value, *, activation: str) -> Value:
+    """Definition 3.12: y = a(C(x))"""
+    return activate(combination(x, weights, biases), activation=activation)

@@ -1,0 +1,92 @@
+"""Run the audit: every claim and every correction, one after the other."""
+
+from __future__ import annotations
+
+import importlib
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from dragoman.analysis.audit.claim import CLAIMS, CORRECTIONS, VISIBLY_WRONG, Claim, Correction, Evidence
+
+SOURCES = {"T": "Thesis", "N": "Notes", "C": "Custom-net sheet", "L": "Lecture"}
+MODULES = ("architecture", "backpropagation", "optimization", "notes", "sheet", "lecture", "corrections")
+
+Verdict = Literal["holds", "FAILS", "corrected"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What the audit says about one equation."""
+
+    source: str
+    ids: tuple[str, ...]
+    title: str
+    formula: str
+    errors: dict[str, float]
+    verdict: Verdict
+    printed: str | None = None  # corrections: the formula as printed, and how wrong it is
+    printed_error: float | None = None
+
+    @property
+    def worst(self) -> float:
+        return max(self.errors.values())
+
+    @property
+    def passed(self) -> bool:
+        return self.verdict != "FAILS"
+
+
+def _load() -> tuple[list[Claim], list[Correction]]:
+    for module in MODULES:
+        importlib.import_module(f"dragoman.analysis.audit.{module}")
+    order = list(SOURCES)
+    return (
+        sorted(CLAIMS, key=lambda c: order.index(c.ids[0][0])),
+        sorted(CORRECTIONS, key=lambda c: order.index(c.ids[0][0])),
+    )
+
+
+def audit_size() -> int:
+    """How many findings `audit` will yield."""
+    claims, corrections = _load()
+    return len(claims) + len(corrections)
+
+
+def audit() -> Iterator[Finding]:
+    """Check everything; a claim that raises or warns is a failure, not the end of the audit."""
+    claims, corrections = _load()
+    for c in claims:
+        evidence = _guarded(c)
+        verdict: Verdict = "holds" if evidence.passed else "FAILS"
+        yield Finding(SOURCES[c.ids[0][0]], c.ids, c.title, c.formula, evidence.errors, verdict)
+    for fix in corrections:
+        wrong, evidence = _guarded_correction(fix)
+        verdict = "corrected" if evidence.passed and wrong > VISIBLY_WRONG else "FAILS"
+        ids = (fix.id, *fix.ids)
+        yield Finding(
+            SOURCES[fix.ids[0][0]], ids, fix.title, fix.corrected, evidence.errors, verdict, fix.printed, wrong
+        )
+
+
+def _broken(error: Exception) -> Evidence:
+    return Evidence({f"{type(error).__name__}: {error}": float("inf")}, False)
+
+
+def _guarded(c: Claim) -> Evidence:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return c.check()
+    except Exception as error:
+        return _broken(error)
+
+
+def _guarded_correction(c: Correction) -> tuple[float, Evidence]:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return c.check()
+    except Exception as error:
+        return 0.0, _broken(error)

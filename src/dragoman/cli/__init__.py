@@ -1,0 +1,49 @@
+"""Commands."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from dragoman import __version__
+from dragoman.cli.check import check
+from dragoman.cli.inspect import inspect
+from dragoman.errors import DragomanError
+
+app = typer.Typer(
+    name="dragoman",
+    help="Trains, explains and serves sequence models; every gradient derived by hand, and proved.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"dragoman {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    """Options before any command."""
+
+
+app.command()(check)
+app.command()(inspect)
+
+
+def main() -> None:
+    """Run a command. A mistake in the input is told in one line; a bug still shows its traceback."""
+    try:
+        app()
+    except DragomanError as error:
+        typer.echo(f"dragoman: {error}", err=True)
+        sys.exit(2)

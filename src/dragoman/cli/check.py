@@ -1,0 +1,87 @@
+"""dragoman check: run every published equation and say whether it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Table
+
+from dragoman import __version__
+from dragoman.analysis.audit import Finding, audit, audit_size
+from dragoman.analysis.audit.page import audit_page
+from dragoman.errors import DragomanError
+
+COLOURS = {"holds": "green", "corrected": "yellow", "FAILS": "bold red"}
+SHORT = {"central differences": "differences", "complex step": "complex step"}
+
+
+def check(
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write the report, formulas rendered, as one HTML page.")
+    ] = None,
+) -> None:
+    """Prove every equation: each derivative against central differences and the complex step, in float64.
+
+    Exit code 1 if anything fails.
+    """
+    if html is not None and (html.is_dir() or not html.absolute().parent.is_dir()):
+        raise DragomanError(f"--html {html}: give a file name in a directory that exists")
+    console = Console(width=None if Console().is_terminal else 120)
+    findings = _run(console)
+    console.print(_table("Published equations", [f for f in findings if f.printed is None]))
+    console.print(_table("Wrong as printed, with the correction that holds", [f for f in findings if f.printed]))
+    failed = [finding for finding in findings if not finding.passed]
+    for finding in failed:
+        console.print(f"[bold red]fails:[/] {', '.join(finding.ids)}  {finding.title}  {finding.errors}")
+    corrected = sum(finding.verdict == "corrected" for finding in findings)
+    console.print(
+        f"{len(findings)} equations run: {len(findings) - corrected - len(failed)} hold, "
+        f"{corrected} are wrong as printed and hold as corrected, {len(failed)} fail."
+    )
+    if html is not None:
+        html.write_text(audit_page(findings, __version__), encoding="utf-8")
+        console.print(f"The report with its formulas is in {html}")
+    if failed:
+        raise typer.Exit(1)
+
+
+def _run(console: Console) -> list[Finding]:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[title]}"))
+    findings = []
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("checking", total=audit_size(), title="")
+        for finding in audit():
+            findings.append(finding)
+            progress.update(task, advance=1, title=finding.title)
+    return findings
+
+
+def _table(title: str, findings: Sequence[Finding]) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", header_style="dim", expand=False)
+    table.add_column("ledger id", no_wrap=True)
+    table.add_column("equation", max_width=56)
+    table.add_column("worst error", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    source = ""
+    for finding in findings:
+        if finding.source != source:
+            source = finding.source
+            table.add_section()
+            table.add_row("", f"[bold]{source}[/]", "", "")
+        verdict = f"[{COLOURS[finding.verdict]}]{finding.verdict}[/]"
+        table.add_row("\n".join(finding.ids), finding.title, _errors(finding), verdict)
+    return table
+
+
+def _errors(finding: Finding) -> str:
+    """The error by each method; for a correction, first that of the printed form."""
+    lines = [f"{error:.1e} {SHORT.get(method, method)}" for method, error in finding.errors.items()]
+    if finding.printed_error is not None:
+        wrong = "shapes do not fit" if finding.printed_error == float("inf") else f"{finding.printed_error:.1e}"
+        lines.insert(0, f"{wrong} as printed")
+    return "\n".join(lines)

@@ -1,0 +1,176 @@
+"""The prover must itself be proved: it accepts what is right and names what is wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import generators
+
+from dragoman.errors import GradientError
+from dragoman.graph import Parameter, Tensor, Theta, gradient_check, operation
+from dragoman.graph.gradient_check import COMPLEX_TOLERANCE, central_differences, compare, complex_step
+from dragoman.layers import Initial, Perceptron, Run, SelfAttention
+from dragoman.operations import activate, attend, embed, linear
+
+
+def flawed(change):
+    """y = x W with a derivative by W that `change` spoils."""
+
+    @operation
+    def product(x, weights):
+        return x @ weights, lambda dy: (dy @ weights.T, change(x.T @ dy))
+
+    return product
+
+
+def off_at(index, amount):
+    def change(derivative):
+        derivative = derivative.copy()
+        derivative[index] += amount
+        return derivative
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("amount", "analytic", "method"), [(1e-4, False, "central differences"), (1e-8, True, "complex step")]
+)
+@given(generators(), st.tuples(st.integers(0, 1), st.integers(0, 2)))
+def test_one_wrong_element_is_found_and_named(amount, analytic, method, rng, index):
+    x, weights = rng.uniform(1, 2, (4, 2)), rng.uniform(1, 2, (2, 3))
+    report = gradient_check(flawed(off_at(index, amount)), x, weights, analytic=analytic)
+    worst = report.worst
+    assert (report.passed, worst.name, worst.method, worst.index) == (False, "weights", method, index)
+    assert worst.found - worst.reference == pytest.approx(amount, rel=1e-3)
+    with pytest.raises(GradientError) as raised:
+        report.require()
+    for part in ("weights", method, str(index), f"{worst.found:.12g}", f"{worst.reference:.12g}"):
+        assert part in str(raised.value)
+    assert gradient_check(flawed(lambda derivative: derivative), x, weights).require().passed
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda d: -d, lambda d: 2 * d, lambda d: d[::-1], lambda d: 0 * d, lambda d: d * np.nan],
+    ids=["sign", "factor", "order", "dropped", "not a number"],
+)
+def test_usual_mistakes_are_found(change):
+    rng = np.random.default_rng(0)
+    x, weights = rng.standard_normal((4, 2)), rng.standard_normal((2, 3))
+    report = gradient_check(flawed(change), x, weights)
+    assert {c.name for c in report.comparisons if not c.passed} == {"weights"}  # and x is not accused
+    assert len([c for c in report.comparisons if not c.passed]) == 2  # both references see it
+
+
+def test_a_silent_cast_to_real_is_an_error():
+    @operation
+    def cast(x):
+        y = np.empty(x.shape)
+        y[...] = x
+        return y, lambda dy: dy
+
+    with pytest.raises(np.exceptions.ComplexWarning):
+        gradient_check(cast, np.ones(2))
+    gradient_check(cast, np.ones(2), analytic=False).require()
+
+
+def test_an_imaginary_part_dropped_on_purpose_is_a_wrong_derivative():
+    @operation
+    def real_part(x):
+        return x.real * 1.0, lambda dy: dy
+
+    with pytest.raises(GradientError, match=r"x, complex step.*reference 0$"):
+        gradient_check(real_part, np.ones(2)).require()
+
+
+@pytest.mark.ledger("T-4.3.17-bK")
+def test_a_gradient_that_is_zero_passes():
+    rng = np.random.default_rng(1)
+    x, wq, wk = (rng.standard_normal(shape) for shape in ((5, 4), (4, 4), (4, 4)))
+
+    def scores_with_key_bias(biases):
+        return attend(x @ wq, linear(x, wk, biases), x, offsets=np.array([0, 2, 5]), heads=2)
+
+    report = gradient_check(scores_with_key_bias, rng.standard_normal(4)).require()
+    assert all(abs(c.found) < 1e-12 for c in report.comparisons)
+
+
+def test_both_references_agree_with_a_known_derivative():
+    x = Tensor(np.array([[0.3, -1.2], [2.0, 0.0]]))
+    known = np.cos(x.value)
+
+    def scalar():
+        return np.sin(x.value).sum()
+
+    np.testing.assert_allclose(central_differences(scalar, x), known, atol=1e-9)
+    np.testing.assert_allclose(complex_step(scalar, x), known, rtol=1e-15)
+
+
+def test_compare_measures_against_the_largest_reference():
+    reference = np.array([0.0, 1000.0])
+    comparison = compare("x", "by hand", np.array([0.9e-3, 1000.0]), reference, 1e-6)
+    assert (comparison.error, comparison.index, comparison.passed) == (pytest.approx(0.9e-6), (0,), True)
+    assert not compare("x", "by hand", np.array([1.1e-3, 1000.0]), reference, 1e-6).passed
+    tiny = np.array([1e-13])
+    assert compare("x", "by hand", tiny, np.zeros(1), COMPLEX_TOLERANCE).passed  # rounding beside an exact zero
+    assert not compare("x", "by hand", 100 * tiny, np.zeros(1), COMPLEX_TOLERANCE).passed
+    assert compare("x", "by hand", np.zeros((0, 2)), np.zeros((0, 2)), 1e-6).passed
+    with pytest.raises(GradientError, match=r"\(2,\).*\(3,\)"):
+        compare("x", "by hand", np.zeros(2), np.zeros(3), 1e-6)
+
+
+def test_a_kink_needs_analytic_off_and_then_has_one_method():
+    x = np.array([[0.5, -0.5]])
+    report = gradient_check(activate, x, analytic=False, activation="relu").require()
+    assert [c.method for c in report.comparisons] == ["central differences"]
+    assert np.isnan(report.error("complex step"))
+    assert report.error("central differences") < 1e-9
+    assert len(str(gradient_check(activate, x, activation="tanh")).splitlines()) == 2
+
+
+def test_inputs_are_not_touched_and_only_real_ones_are_differentiated():
+    table, labels = np.ones((3, 2)), np.array([2, 0])
+    table.setflags(write=False)
+    report = gradient_check(lambda table, labels: embed(table, labels=labels), table, labels).require()
+    assert {c.name for c in report.comparisons} == {"table"}
+    with pytest.raises(GradientError, match="nothing to check"):
+        gradient_check(lambda labels: labels, labels)
+
+
+class Interrupted(Perceptron):
+    """Fails in the middle of a check."""
+
+    calls = 0
+
+    def __call__(self, x):
+        self.calls += 1
+        if self.calls == 5:
+            raise InterruptedError
+        return super().__call__(x)
+
+
+def test_layers_in_float32_are_checked_in_float64_and_restored():
+    attention = SelfAttention(4, 2, Initial(3), causal=True, reach=1)
+    interrupted = Interrupted(4, 4, Initial(4))
+    theta = Theta([*attention.parameters(), *interrupted.parameters()])
+    before = theta.values.copy()
+    x = np.random.default_rng(5).standard_normal((5, 4))
+
+    report = gradient_check(attention, x, offsets=np.array([0, 2, 5]), run=Run()).require()
+    assert {c.name for c in report.comparisons} == {"x", *(name for name, _ in attention.named_parameters())}
+    with pytest.raises(InterruptedError):
+        gradient_check(interrupted, x)
+    assert theta.values.dtype == np.float32
+    assert theta.values.tobytes() == before.tobytes()
+    for parameter in theta.parameters:
+        assert np.shares_memory(parameter.value, theta.values)
+
+
+def test_frozen_parameters_are_left_out():
+    layer = Perceptron(2, 3, Initial(0))
+    layer.weights.frozen = True
+    report = gradient_check(layer, np.ones((1, 2))).require()
+    assert {c.name for c in report.comparisons} == {"x", "biases"}
+    assert isinstance(layer.weights, Parameter)

@@ -1,0 +1,119 @@
+"""Attention layers beside the published definition, written with plain loops over samples, heads and positions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.errors import ConfigurationError, ShapeError
+from dragoman.graph import Array, value_of
+from dragoman.layers import CrossAttention, Initial, KeysValues, Layer, Run, SelfAttention
+
+
+def scattered(layer: Any, rng: np.random.Generator) -> Any:
+    for parameter in layer.parameters():
+        parameter.value[...] = rng.standard_normal(parameter.shape) * 0.6
+    return layer
+
+
+def attention_by_loops(layer: Layer, x: Array, context: Array, heads: int, causal: bool) -> Array:
+    """Definition 3.9 for one sample; heads are projected one by one and added (book, (7.26))."""
+    a = dict(layer.named_arrays())
+    width = x.shape[1] // heads
+    y = np.tile(a["projection.biases"], (len(x), 1))
+    for r in range(heads):
+        head = slice(r * width, (r + 1) * width)
+        q, k, v = (
+            rows @ a[f"{part}.weights"][:, head] + a[f"{part}.biases"][head]
+            for part, rows in (("query", x), ("key", context), ("value", context))
+        )
+        for t in range(len(x)):
+            seen = t + 1 if causal else len(context)
+            scores = [float(q[t] @ k[tau]) / width**0.5 for tau in range(seen)]
+            if "distance_bias" in a:
+                reach = a["distance_bias"].shape[1] // 2
+                scores = [
+                    s + a["distance_bias"][r, np.clip(tau - t, -reach, reach) + reach] for tau, s in enumerate(scores)
+                ]
+            weights = np.exp(scores) / np.exp(scores).sum()
+            mixture = sum(weights[tau] * v[tau] for tau in range(seen))
+            y[t] += mixture @ a["projection.weights"][head]
+    return y
+
+
+def offsets_of(lengths: list[int]) -> Array:
+    return np.concatenate(([0], np.cumsum(lengths)))
+
+
+@pytest.mark.ledger("T-3.2-II-layer", "T-3.2-II-heads", "B-7.25eq", "B-7.26eq", "L-28-Ah")
+@pytest.mark.parametrize("reach", [0, 1])
+@pytest.mark.parametrize("causal", [False, True])
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=3), st.sampled_from([1, 2, 4]), st.integers(0, 99))
+def test_self_attention(causal: bool, reach: int, lengths: list[int], heads: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    layer = scattered(SelfAttention(4, heads, Initial(0, np.float64), causal=causal, reach=reach), rng)
+    x, offsets = rng.standard_normal((sum(lengths), 4)), offsets_of(lengths)
+    expected = [attention_by_loops(layer, part, part, heads, causal) for part in np.split(x, offsets[1:-1])]
+    np.testing.assert_allclose(value_of(layer(x, offsets, Run())), np.concatenate(expected), atol=1e-12)
+
+
+@pytest.mark.ledger("T-3.2-II-layer", "T-3.2-II-self-cross", "B-7.33eq")
+@given(st.lists(st.tuples(st.integers(1, 4), st.integers(1, 5)), min_size=1, max_size=3), st.integers(0, 99))
+def test_cross_attention(lengths: list[tuple[int, int]], seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    layer = scattered(CrossAttention(4, 2, Initial(0, np.float64)), rng)
+    offsets, memory_offsets = (offsets_of([pair[side] for pair in lengths]) for side in (0, 1))
+    x, memory = rng.standard_normal((offsets[-1], 4)), rng.standard_normal((memory_offsets[-1], 4))
+    pairs = zip(np.split(x, offsets[1:-1]), np.split(memory, memory_offsets[1:-1]), strict=True)
+    expected = [attention_by_loops(layer, part, context, 2, False) for part, context in pairs]
+    found = value_of(layer(x, memory, offsets, memory_offsets, Run()))
+    np.testing.assert_allclose(found, np.concatenate(expected), atol=1e-12)
+
+
+@pytest.mark.ledger("L-56-cache")
+@pytest.mark.parametrize("reach", [0, 2])
+def test_self_attention_position_by_position(reach: int) -> None:
+    rng = np.random.default_rng(4)
+    layer = scattered(SelfAttention(6, 3, Initial(0, np.float64), causal=True, reach=reach), rng)
+    x = rng.standard_normal((2, 5, 6))
+    at_once = value_of(layer(x.reshape(10, 6), np.array([0, 5, 10]), Run())).reshape(2, 5, 6)
+    cache = KeysValues(np.zeros((2, 0, 6)), np.zeros((2, 0, 6)))
+    for t in range(5):
+        y, cache = layer.step(x[:, t], cache)
+        np.testing.assert_allclose(y, at_once[:, t], atol=1e-13)
+        assert cache.keys.shape == cache.values.shape == (2, t + 1, 6)
+
+
+def test_cross_attention_remembers_a_ragged_memory() -> None:
+    rng = np.random.default_rng(4)
+    layer = scattered(CrossAttention(6, 3, Initial(0, np.float64)), rng)
+    x, memory, memory_offsets = rng.standard_normal((2, 6)), rng.standard_normal((5, 6)), np.array([0, 4, 5])
+    expected = value_of(layer(x, memory, np.array([0, 1, 2]), memory_offsets, Run()))
+    remembered = layer.remember(memory, memory_offsets)
+    np.testing.assert_allclose(layer.step(x, remembered), expected, atol=1e-13)
+    np.testing.assert_allclose(layer.step(x[[1]], remembered.select(np.array([1]))), expected[[1]], atol=1e-13)
+
+
+@pytest.mark.ledger("T-3.2-II-params", "T-3.2-II-heads", "L-30-H", "L-34-KDH")
+@pytest.mark.parametrize("kind", [SelfAttention, CrossAttention])
+@pytest.mark.parametrize(("biases", "expected"), [(True, 16_640), (False, 4 * 64 * 64)])
+def test_the_count_is_the_same_for_every_number_of_heads(kind: Any, biases: bool, expected: int) -> None:
+    assert {kind(64, heads, Initial(), biases=biases).count() for heads in (1, 4, 8, 16)} == {expected}
+
+
+@pytest.mark.ledger("T-3.2-II-heads")
+@pytest.mark.parametrize("kind", [SelfAttention, CrossAttention])
+@pytest.mark.parametrize("heads", [0, -2, 4, 7])
+def test_heads_must_divide_the_depth(kind: Any, heads: int) -> None:
+    with pytest.raises(ConfigurationError, match=f"{heads} heads do not divide the depth 6"):
+        kind(6, heads, Initial())
+
+
+def test_sequences_of_queries_and_of_memory_must_correspond() -> None:
+    layer = CrossAttention(6, 2, Initial(0, np.float64))
+    with pytest.raises(ShapeError, match="2 sequences of queries, 1 of keys"):
+        layer(np.ones((2, 6)), np.ones((3, 6)), np.array([0, 1, 2]), np.array([0, 3]), Run())
