@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
-from strategies import offsets
 
 from dragoman.batch import Batch
 from dragoman.errors import DragomanError, LabelError, NonFiniteError, ShapeError
+from tests.strategies import offsets
 
 
 @given(offsets())
 def test_lengths_and_positions(starts):
     batch = Batch(np.arange(starts[-1]), starts)
     assert len(batch) == len(starts) - 1
-    np.testing.assert_array_equal(batch.lengths, [b - a for a, b in zip(starts, starts[1:], strict=False)])
+    np.testing.assert_array_equal(batch.lengths, [b - a for a, b in pairwise(starts)])
     np.testing.assert_array_equal(batch.positions, [j for length in batch.lengths for j in range(length)])
 
 

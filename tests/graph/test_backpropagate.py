@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import arrays, generators, sizes
 
 from dragoman.errors import GraphError, ShapeError
 from dragoman.graph import Parameter, Tensor, Theta, backpropagate, gradient_check, operation
 from dragoman.operations import activate, add, attend, cross_entropy, embed, linear, mean_squared_error
+from tests.strategies import arrays, generators, sizes
 
 
 @operation

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import generators
 
 from dragoman.errors import GradientError
 from dragoman.graph import Parameter, Tensor, Theta, gradient_check, operation
 from dragoman.graph.gradient_check import COMPLEX_TOLERANCE, central_differences, compare, complex_step
 from dragoman.layers import Initial, Perceptron, Run, SelfAttention
 from dragoman.operations import activate, attend, embed, linear
+from tests.strategies import generators
 
 
 def flawed(change):

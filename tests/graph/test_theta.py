@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import generators, sizes
 
 from dragoman.errors import ShapeError
 from dragoman.graph import Parameter, Theta
 from dragoman.operations import linear, mean_squared_error
+from tests.strategies import generators, sizes
 
 
 @pytest.mark.ledger("T-3.1.1-params", "N-2.1-vec")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import numpy as np
 import pytest
 from small_networks import configuration, small_transformer
 
@@ -96,8 +97,6 @@ class Hollow(Initial):
     """Arrays with a shape and no memory, for counting networks too large to build in a test."""
 
     def glorot(self, inputs: int, outputs: int, blocks: int = 1) -> Array:
-        import numpy as np
-
         return np.broadcast_to(self.zeros(), (inputs, blocks * outputs))
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given
-from strategies import arrays
 
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Tensor, backpropagate, gradient_check
 from dragoman.operations import ACTIVATIONS, activate
-from operations.calculus import jacobian
+from tests.operations.calculus import jacobian
+from tests.strategies import arrays
 
 every_activation = pytest.mark.parametrize("activation", ACTIVATIONS)
 

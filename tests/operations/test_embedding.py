@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import arrays, generators, labels, sizes
 
 from dragoman.errors import LabelError
 from dragoman.graph import Tensor, backpropagate, gradient_check
 from dragoman.operations import Dropout, embed
 from dragoman.operations.embedding import scatter_add
 from dragoman.operations.positions import half_sinusoid
+from tests.strategies import arrays, generators, labels, sizes
 
 
 @st.composite

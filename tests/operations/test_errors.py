@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import arrays, generators, labels, loss_weights, probabilities, sizes
 
 from dragoman.errors import ConfigurationError, LabelError, NonFiniteError
 from dragoman.graph import Tensor, backpropagate, gradient_check
 from dragoman.operations import activate, cross_entropy, log_error, mean_squared_error, softmax
-from operations.calculus import jacobian
+from tests.operations.calculus import jacobian
+from tests.strategies import arrays, generators, labels, loss_weights, probabilities, sizes
 
 
 def error_of(logits, targets, **options):
@@ -222,3 +222,13 @@ def test_a_target_outside_the_vocabulary_is_refused(target):
 def test_smoothing_has_its_range(smoothing):
     with pytest.raises(ConfigurationError, match="at least 0 and below 1"):
         cross_entropy(np.ones((1, 2)), targets=np.array([0]), smoothing=smoothing)
+
+
+@pytest.mark.ledger("T-4.1-error")
+@given(probabilities(3), probabilities(3))
+def test_errors_are_never_negative_and_zero_only_at_a_certain_truth(p, q):
+    assert float(mean_squared_error(p, targets=q)) > 0
+    assert float(mean_squared_error(p, targets=p)) == 0
+    assert float(log_error(q, targets=p)) >= float(log_error(p, targets=p)) > 0.1  # the entropy of p is left
+    assert error_of(np.log(p)[None], [1]) > 0
+    assert error_of(np.array([[0.0, 800.0, 0.0]]), [1]) == 0

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import generators, sizes
 
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Tensor, backpropagate, gradient_check
 from dragoman.layers import Initial, Perceptron
 from dragoman.operations import ACTIVATIONS, activate, linear
-from operations.calculus import assert_same_function, jacobian
+from tests.operations.calculus import assert_same_function, jacobian
+from tests.strategies import generators, sizes
 
 
 @st.composite

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given
-from strategies import sizes
 
 from dragoman.errors import ConfigurationError
 from dragoman.operations.positions import half_sinusoid, interleaved_sinusoid, one_hot
+from tests.strategies import sizes
 
 
 @pytest.mark.ledger("T-3.2-I-PE")

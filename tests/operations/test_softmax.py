@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import arrays, generators, sizes
 
 from dragoman.graph import Tensor, backpropagate, gradient_check, operation
 from dragoman.operations import activate, add, embed, softmax
 from dragoman.operations.positions import one_hot
 from dragoman.operations.softmax import masked_softmax, softmax_backward
-from operations.calculus import jacobian
+from tests.operations.calculus import jacobian
+from tests.strategies import arrays, generators, sizes
 
 shapes = st.lists(sizes(), min_size=1, max_size=3).map(tuple)
 

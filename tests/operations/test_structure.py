@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import arrays, generators, offsets, sizes, to_offsets
 
 from dragoman.errors import LabelError
 from dragoman.graph import Tensor, backpropagate, gradient_check
@@ -23,6 +22,7 @@ from dragoman.operations import (
     take_rows,
     transpose,
 )
+from tests.strategies import arrays, generators, offsets, sizes, to_offsets
 
 
 @pytest.mark.ledger("T-3.2-III", "T-4.3.12-13")

@@ -34,12 +34,20 @@ def standardize_samples(batch: Batch) -> Array:
     """(X - E X) / sqrt(E (X - E X)^2) over all elements of each sample; a constant sample gives 0."""
     if batch.labels.ndim != 2:
         raise ShapeError(f"expected rows of real numbers [N, d], got labels of shape {batch.labels.shape}")
-    rows = np.empty_like(batch.labels)
-    for start, stop in zip(batch.offsets[:-1], batch.offsets[1:], strict=True):
-        centred = batch.labels[start:stop] - batch.labels[start:stop].mean()
-        deviation = np.sqrt((centred * centred).mean())
-        rows[start:stop] = centred / deviation if deviation else centred
-    return rows
+    x = batch.labels.astype(np.result_type(batch.labels, np.float32))
+    sample = np.repeat(np.arange(len(batch)), batch.lengths)
+
+    def mean_of_samples(rows: Array) -> Array:
+        """[N, 1]: the mean over all elements of the sample each row belongs to"""
+        totals = np.bincount(sample, weights=rows.mean(axis=1), minlength=len(batch))
+        return (totals / np.maximum(batch.lengths, 1))[sample, None].astype(x.dtype)
+
+    mean = mean_of_samples(x)
+    centred = x - mean
+    deviation = np.sqrt(mean_of_samples(centred * centred))
+    constant = deviation <= 8 * np.finfo(x.dtype).eps * np.abs(mean)  # only the rounding of the mean is left
+    standardized: Array = np.where(constant, 0, centred) / np.where(constant, 1, deviation)
+    return standardized
 
 
 class TwoLayerConfiguration(Configuration):

@@ -1,0 +1,97 @@
+"""The audit itself: every claim holds, every printed mistake fails, and a wrong equation would be noticed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from latex2mathml.converter import convert
+
+from dragoman.analysis.audit import claim as forms
+from dragoman.analysis.audit import run
+from dragoman.analysis.audit.claim import CLAIMS, CORRECTIONS, VISIBLY_WRONG, Claim, Correction, equal, holds, proved
+from dragoman.analysis.audit.page import audit_page
+from dragoman.errors import GradientError
+from dragoman.graph import gradient_check, operation
+
+run._load()
+ERRATA = Path(__file__).parents[2] / "docs" / "errata.md"
+PROVED = [pytest.param(c, id=f"{c.ids[0]} {c.title}", marks=pytest.mark.ledger(*c.ids)) for c in CLAIMS]
+FIXED = [pytest.param(c, id=f"{c.id} {c.title}", marks=pytest.mark.ledger(*c.ids)) for c in CORRECTIONS]
+
+
+@pytest.mark.parametrize("claim", PROVED)
+def test_every_claim_holds(claim: Claim) -> None:
+    evidence = claim.check()
+    assert evidence.passed, evidence.errors
+
+
+@pytest.mark.parametrize("correction", FIXED)
+def test_printed_mistakes_fail_and_their_corrections_hold(correction: Correction) -> None:
+    printed, evidence = correction.check()
+    assert printed > VISIBLY_WRONG
+    assert evidence.passed, evidence.errors
+
+
+def test_every_wrong_verdict_is_in_the_errata_document_and_the_other_way_round() -> None:
+    table = ERRATA.read_text(encoding="utf-8").split("## Right under a condition")[0]
+    assert set(re.findall(r"^\| (E-\w+) ", table, re.MULTILINE)) == {c.id for c in CORRECTIONS}
+
+
+@pytest.mark.parametrize(
+    "formula", [c.formula for c in CLAIMS] + [f for c in CORRECTIONS for f in (c.printed, c.corrected)]
+)
+def test_formulas_render_without_leftover_commands(formula: str) -> None:
+    assert "\\" not in re.sub(r"<annotation.*?</annotation>", "", convert(formula))
+
+
+@operation
+def square_with_wrong_derivative(x):
+    return x * x, lambda dy: x * dy
+
+
+def test_a_wrong_derivative_is_a_failure() -> None:
+    evidence = proved(gradient_check(square_with_wrong_derivative, np.array([1.0, 2.0])))
+    assert not evidence.passed
+    assert evidence.errors["central differences"] == pytest.approx(0.5, rel=1e-6)
+
+
+def test_evidence_of_both_needs_both() -> None:
+    both = equal(1.0, 1.0) & holds(False)
+    assert not both.passed
+    assert both.worst == np.inf
+
+
+def test_a_name_the_check_does_not_have_is_an_error() -> None:
+    with pytest.raises(GradientError, match="no derivative by weights"):
+        proved(gradient_check(square_with_wrong_derivative, np.ones(2)), "weights")
+
+
+@pytest.fixture
+def two_broken_claims(monkeypatch: pytest.MonkeyPatch) -> None:
+    def raises() -> forms.Evidence:
+        raise ValueError("no such <thing>")
+
+    claims = [
+        Claim(("T-1.4-softmax",), "broken", "x", raises),
+        Claim(("N-2.1-jac",), "wrong", "y", lambda: holds(False)),
+    ]
+    harmless = Correction("E-X", ("T-1.4-softmax",), "not a mistake", "x", "x", lambda: (0.0, holds(True)))
+    monkeypatch.setattr(run, "_load", lambda: (claims, [harmless]))
+
+
+@pytest.mark.usefixtures("two_broken_claims")
+def test_the_audit_reports_failures_and_goes_on() -> None:
+    broken, wrong, harmless = run.audit()
+    assert [f.verdict for f in (broken, wrong, harmless)] == ["FAILS"] * 3
+    assert "ValueError: no such <thing>" in broken.errors
+    assert not harmless.passed, "a printed form that is right must not be listed as wrong"
+
+
+@pytest.mark.usefixtures("two_broken_claims")
+def test_the_page_escapes_what_it_shows() -> None:
+    page = audit_page(list(run.audit()), "0")
+    assert "no such &lt;thing&gt;" in page
+    assert "<thing>" not in page

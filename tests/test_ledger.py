@@ -1,0 +1,44 @@
+"""The ledger: all statements of the sources, and which of them the tests settle."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ledger_rows
+
+ROOT = Path(__file__).parent.parent
+REASONS = ("prose: ", "design: ", "figure: ")
+
+
+@pytest.fixture(scope="module")
+def report() -> str:
+    command = [sys.executable, "-m", "pytest", "--ledger", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True).stdout
+
+
+def test_every_statement_is_there_in_a_line_of_its_own() -> None:
+    rows = ledger_rows()
+    assert Counter(identifier[0] for identifier in rows) == {"T": 163, "N": 48, "B": 125, "C": 35, "L": 65}
+    assert len({row["statement"] for row in rows.values()}) == len(rows)
+    assert all(not row["untested"] or row["untested"].startswith(REASONS) for row in rows.values())
+
+
+@pytest.mark.parametrize(
+    ("source", "chapters"),
+    [
+        ("thesis", r"T-(1\.|3|4|5|A4|L2\d|F[1-9]\b|F6-F10)"),
+        ("notes", r"N-"),
+        ("custom-net sheet", r"C-"),
+        ("lecture", r"L-(1[2-9]|[2-5]\d)-"),
+    ],
+)
+def test_everything_built_so_far_is_covered(report: str, source: str, chapters: str) -> None:
+    missing = re.findall(r"^ +(\S+) +not covered", report, re.MULTILINE)
+    assert f"{source}: " in report
+    assert [identifier for identifier in missing if re.match(chapters, identifier)] == []
