@@ -17,7 +17,6 @@ from dragoman.analysis.audit.page import audit_page
 from dragoman.errors import DragomanError
 
 COLOURS = {"holds": "green", "corrected": "yellow", "FAILS": "bold red"}
-SHORT = {"central differences": "differences", "complex step": "complex step"}
 
 
 def check(
@@ -39,6 +38,11 @@ def check(
     for finding in failed:
         console.print(f"[bold red]fails:[/] {', '.join(finding.ids)}  {finding.title}  {finding.errors}")
     corrected = sum(finding.verdict == "corrected" for finding in findings)
+    console.print(
+        "Worst error of each: largest difference over largest reference, by central differences (which see to about "
+        "1e-9), by the complex step, and of values. 'no fit': shapes that cannot be multiplied.",
+        style="dim",
+    )
     console.print(
         f"{len(findings)} equations run: {len(findings) - corrected - len(failed)} hold, "
         f"{corrected} are wrong as printed and hold as corrected, {len(failed)} fail."
@@ -62,26 +66,30 @@ def _run(console: Console) -> list[Finding]:
 
 
 def _table(title: str, findings: Sequence[Finding]) -> Table:
+    corrections = any(finding.printed_error is not None for finding in findings)
     table = Table(title=title, title_justify="left", title_style="bold", header_style="dim", expand=False)
     table.add_column("ledger id", no_wrap=True)
-    table.add_column("equation", max_width=56)
-    table.add_column("worst error", no_wrap=True)
+    table.add_column("equation", max_width=52)
+    for heading in (["as printed"] if corrections else []) + ["differences", "complex step", "value"]:
+        table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     source = ""
     for finding in findings:
         if finding.source != source:
             source = finding.source
             table.add_section()
-            table.add_row("", f"[bold]{source}[/]", "", "")
+            table.add_row("", f"[bold]{source}[/]")
         verdict = f"[{COLOURS[finding.verdict]}]{finding.verdict}[/]"
-        table.add_row("\n".join(finding.ids), finding.title, _errors(finding), verdict)
+        table.add_row("\n".join(finding.ids), finding.title, *_errors(finding), verdict)
     return table
 
 
-def _errors(finding: Finding) -> str:
-    """The error by each method; for a correction, first that of the printed form."""
-    lines = [f"{error:.1e} {SHORT.get(method, method)}" for method, error in finding.errors.items()]
+def _errors(finding: Finding) -> list[str]:
+    """The worst error by each method; for a correction, first that of the printed form."""
+    cells = []
     if finding.printed_error is not None:
-        wrong = "shapes do not fit" if finding.printed_error == float("inf") else f"{finding.printed_error:.1e}"
-        lines.insert(0, f"{wrong} as printed")
-    return "\n".join(lines)
+        cells.append("no fit" if finding.printed_error == float("inf") else f"{finding.printed_error:.1e}")
+    for methods in (("central differences",), ("complex step",), ("value", "back-propagation", "rounded value")):
+        known = [finding.errors[method] for method in methods if method in finding.errors]
+        cells.append(f"{known[0]:.1e}" if known else "")
+    return cells

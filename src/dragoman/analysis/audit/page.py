@@ -15,7 +15,7 @@ STYLE = """
 @media (prefers-color-scheme: dark) { :root { --ink: #e8eaf0; --soft: #a2abbd; --line: #343b4a; --paper: #161a22;
   --good: #6fd39d; --bad: #ff8a80; --fixed: #f0c36d; } }
 body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 2rem auto;
-  max-width: 76rem; padding: 0 1rem; }
+  max-width: 88rem; padding: 0 1rem; }
 h1 { margin-bottom: 0; } p.lead { color: var(--soft); margin-top: .3rem; max-width: 60rem; }
 h2 { margin-top: 2.5rem; }
 .scroll { overflow-x: auto; }
@@ -25,7 +25,7 @@ th, td { padding: .55rem .7rem; border-bottom: 1px solid var(--line); vertical-a
 td.id { font: .78rem ui-monospace, monospace; color: var(--soft); white-space: nowrap; }
 td.error { font: .82rem ui-monospace, monospace; white-space: nowrap; }
 td.title { min-width: 13rem; }
-math { font-size: 1.05rem; }
+math { font-size: 1.05rem; math-style: normal; }
 .holds { color: var(--good); } .FAILS { color: var(--bad); font-weight: 700; } .corrected { color: var(--fixed); }
 .printed math { color: var(--bad); } .label { color: var(--soft); font-size: .8rem; display: block; }
 .printed { margin-bottom: .5rem; }
@@ -59,13 +59,13 @@ def audit_page(findings: Sequence[Finding], version: str) -> str:
 
 
 def _table(rows: Sequence[str]) -> str:
-    head = "<tr><th>id<th>equation<th>formula<th>worst error<th>verdict</tr>"
+    head = "<tr><th>verdict<th>equation<th>formula<th>worst error<th>ledger</tr>"
     return f"<div class=scroll><table><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table></div>"
 
 
 def _row(finding: Finding) -> str:
     ids = "<br>".join(html.escape(i) for i in finding.ids)
-    errors = "<br>".join(f"{value:.1e} {html.escape(method)}" for method, value in finding.errors.items())
+    errors = "<br>".join(f"{value:.0e} {html.escape(method)}" for method, value in finding.errors.items())
     formula = convert(finding.formula)
     if finding.printed is not None and finding.printed_error is not None:
         formula = (
@@ -74,10 +74,10 @@ def _row(finding: Finding) -> str:
         )
         errors = f"{_how_wrong(finding.printed_error)} as printed<br>{errors}"
     return (
-        f"<tr><td class=id>{ids}</td><td class=title>{html.escape(finding.title)}</td><td>{formula}</td>"
-        f"<td class=error>{errors}</td><td class={finding.verdict}>{finding.verdict}</td></tr>"
+        f"<tr><td class={finding.verdict}>{finding.verdict}</td><td class=title>{html.escape(finding.title)}</td>"
+        f"<td>{formula}</td><td class=error>{errors}</td><td class=id>{ids}</td></tr>"
     )
 
 
 def _how_wrong(error: float) -> str:
-    return "shapes do not fit" if error == float("inf") else f"{error:.1e}"
+    return "shapes do not fit" if error == float("inf") else f"{error:.1g}"

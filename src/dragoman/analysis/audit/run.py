@@ -44,7 +44,7 @@ def _load() -> tuple[list[Claim], list[Correction]]:
     order = list(SOURCES)
     return (
         sorted(CLAIMS, key=lambda c: order.index(c.ids[0][0])),
-        sorted(CORRECTIONS, key=lambda c: order.index(c.ids[0][0])),
+        sorted(CORRECTIONS, key=lambda c: (order.index(c.ids[0][0]), int(c.id[3:]))),
     )
 
 

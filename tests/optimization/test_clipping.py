@@ -1,0 +1,53 @@
+"""Clipping: the direction stays, the length is bounded."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from dragoman.graph import Parameter, Theta
+from dragoman.optimization import clip_gradient, gradient_norm
+
+
+def theta_of(*sizes: int, frozen: tuple[int, ...] = ()) -> Theta:
+    parameters = [Parameter(np.zeros(size)) for size in sizes]
+    for i in frozen:
+        parameters[i].frozen = True
+    return Theta(parameters)
+
+
+@pytest.mark.ledger("L-63-clip", "B-7.2-clip")
+def test_clipping_keeps_the_direction() -> None:
+    gradient = np.array([3.0, 4.0])
+    assert clip_gradient(theta_of(2), gradient, 1.0) == 5.0
+    np.testing.assert_allclose(gradient, [0.6, 0.8], rtol=1e-15)
+
+
+@pytest.mark.ledger("L-63-clip", "B-7.2-clip")
+@pytest.mark.parametrize("maximum", [5.0, 7.0, math.inf])
+def test_a_short_gradient_is_left_alone(maximum: float) -> None:
+    gradient = np.array([3.0, 4.0])
+    assert clip_gradient(theta_of(2), gradient, maximum) == 5.0
+    assert gradient.tolist() == [3.0, 4.0]
+
+
+@pytest.mark.ledger("L-63-clip")
+def test_a_gradient_of_0_stays_0() -> None:
+    gradient = np.zeros(2)
+    assert clip_gradient(theta_of(2), gradient, 1.0) == 0.0
+    assert not gradient.any()
+
+
+@pytest.mark.ledger("L-63-clip")
+def test_the_norm_is_over_all_trainable_parameters_together() -> None:
+    gradient = np.array([3.0, 100.0, 100.0, 4.0])
+    theta = theta_of(1, 2, 1, frozen=(1,))
+    assert gradient_norm(theta, gradient) == 5.0
+    assert clip_gradient(theta, gradient, 1.0) == 5.0
+    np.testing.assert_allclose(gradient[[0, 3]], [0.6, 0.8], rtol=1e-15)
+
+
+def test_with_everything_frozen_there_is_no_norm() -> None:
+    assert gradient_norm(theta_of(2, 3, frozen=(0, 1)), np.ones(5)) == 0.0

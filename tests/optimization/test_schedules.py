@@ -1,0 +1,89 @@
+"""Learning rates step by step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pytest
+
+from dragoman.errors import ConfigurationError
+from dragoman.optimization import Constant, Cosine, LinearDecay, Plateau, Schedule, ThesisWarmUp
+
+
+@pytest.mark.ledger("T-5.2-warmup")
+@pytest.mark.parametrize(("t", "rate"), [(1, 3.9528e-9), (2000, 7.9057e-6), (4000, 1.5811e-5), (16000, 7.9057e-6)])
+def test_warm_up_of_the_thesis(t: int, rate: float) -> None:
+    assert ThesisWarmUp()(t) == pytest.approx(rate, rel=1e-4)
+
+
+@pytest.mark.ledger("T-5.2-warmup")
+def test_warm_up_peaks_at_its_last_step() -> None:
+    rates = [ThesisWarmUp(0.5, 9)(t) for t in range(1, 40)]
+    assert max(rates) == rates[8] == pytest.approx(0.5 / 3)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "rates"),
+    [
+        (Constant(0.3), {1: 0.3, 1000: 0.3}),
+        (LinearDecay(1.0, 10, 2), {1: 0.5, 2: 1.0, 6: 0.5, 10: 0.0, 11: 0.0}),
+        (LinearDecay(1.0, 10, floor=0.2), {1: 0.92, 5: 0.6, 10: 0.2, 99: 0.2}),
+        (Cosine(1.0, 10, 2), {1: 0.5, 2: 1.0, 4: (1 + math.sqrt(0.5)) / 2, 6: 0.5, 10: 0.0, 11: 0.0}),
+        (Cosine(1.0, 4, floor=0.2), {2: 0.6, 4: 0.2, 5: 0.2}),
+    ],
+    ids=str,
+)
+def test_rates(schedule: Schedule, rates: dict[int, float]) -> None:
+    assert {t: schedule(t) for t in rates} == pytest.approx(rates, abs=1e-12)
+
+
+@pytest.mark.ledger("L-64-decay")
+@pytest.mark.parametrize(
+    ("schedule", "warm_up"),
+    [(ThesisWarmUp(0.1, 20), 20), (LinearDecay(0.1, 100, 20), 20), (Cosine(0.1, 100, 20), 20), (Cosine(0.1, 100), 1)],
+    ids=str,
+)
+def test_after_the_warm_up_the_rate_never_rises_again(schedule: Schedule, warm_up: int) -> None:
+    rates = [schedule(t) for t in range(1, 151)]
+    rising, falling = rates[:warm_up], rates[warm_up - 1 :]
+    assert rising == sorted(set(rising))
+    assert falling == sorted(falling, reverse=True)
+    assert falling[-1] < 0.5 * falling[0]
+
+
+@pytest.mark.ledger("L-64-decay")
+def test_plateau_halves_the_rate_when_nothing_gets_better() -> None:
+    schedule, rates = Plateau(0.8, patience=2), []
+    for error in [5.0, 4.0, 4.0, 4.1, 3.0, 3.5, 2.9, 2.9, 2.9]:
+        schedule.observe(error)
+        rates.append(schedule(1))
+    assert rates == [0.8, 0.8, 0.8, 0.4, 0.4, 0.4, 0.4, 0.4, 0.2]
+
+
+def test_plateau_stops_at_its_floor_and_does_not_mistake_nan_for_progress() -> None:
+    schedule = Plateau(1.0, factor=0.1, patience=1, floor=0.05)
+    for error in (1.0, math.nan):
+        schedule.observe(error)
+    assert schedule(1) == pytest.approx(0.1)
+    for _ in range(3):
+        schedule.observe(2.0)
+    assert schedule(1) == 0.05
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: ThesisWarmUp(warm_up=0), "warm_up counts from 1, got 0"),
+        (lambda: ThesisWarmUp()(0), "t counts from 1, got 0"),
+        (lambda: LinearDecay(0.1, steps=5, warm_up=5), "below steps, got 5 of 5"),
+        (lambda: LinearDecay(0.1, steps=5, warm_up=-1), "at least 0"),
+        (lambda: Cosine(0.1, steps=0), "0 of 0"),
+        (lambda: Plateau(0.1, factor=1.0), "factor lies between 0 and 1, got 1.0"),
+        (lambda: Plateau(0.1, factor=0.0), "factor"),
+        (lambda: Plateau(0.1, patience=0), "patience counts from 1"),
+    ],
+)
+def test_settings_are_checked(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        make()
