@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from dragoman import Batch, Transformer, TransformerConfiguration
 from dragoman.batch import END, START
@@ -77,4 +78,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with threadpool_limits(1):  # matrices this small are not worth a second thread
+        sys.exit(main())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -17,7 +19,7 @@ DY = np.random.default_rng(1).standard_normal((5, 3))
 @pytest.mark.parametrize(
     ("activation", "slope"), [("identity", lambda c: np.ones_like(c)), ("relu", lambda c: np.heaviside(c, 0))]
 )
-def test_a_perceptron_and_its_backward_pass(activation: str, slope: np.ufunc) -> None:
+def test_a_perceptron_and_its_backward_pass(activation: str, slope: Any) -> None:
     layer = Perceptron(4, 3, Initial(0, np.float64), activation)
     weights, biases = value_of(layer.weights), value_of(layer.biases)
     biases[:] = [0.5, -0.5, 0.1]
@@ -32,13 +34,14 @@ def test_a_perceptron_and_its_backward_pass(activation: str, slope: np.ufunc) ->
 
 
 @pytest.mark.ledger("B-7.5-ffn", "T-3.2-V-layer")
-def test_feed_forward_treats_each_position_alone() -> None:
-    layer = FeedForward(4, 9, "relu", Initial(0, np.float64))
+@pytest.mark.parametrize(("activation", "function"), [("relu", lambda c: np.maximum(c, 0)), ("tanh", np.tanh)])
+def test_feed_forward_treats_each_position_alone(activation: str, function: Any) -> None:
+    layer = FeedForward(4, 9, activation, Initial(0, np.float64))
     a = dict(layer.named_arrays())
     a["hidden.biases"][:] = np.linspace(-0.5, 0.5, 9)
     a["output.biases"][:] = [1, 2, 3, 4]
     for row, y in zip(X, value_of(layer(X)), strict=True):
-        hidden = np.maximum(row @ a["hidden.weights"] + a["hidden.biases"], 0)
+        hidden = function(row @ a["hidden.weights"] + a["hidden.biases"])
         np.testing.assert_allclose(y, hidden @ a["output.weights"] + a["output.biases"], rtol=1e-13)
 
 

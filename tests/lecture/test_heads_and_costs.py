@@ -38,7 +38,7 @@ def test_values_and_projection_are_value_maps_of_low_rank(heads: int, causal: bo
     np.testing.assert_allclose(value_of(layer(x, np.array([0, N]), Run())), expected, rtol=1e-12, atol=1e-13)
 
 
-@pytest.mark.ledger("L-26-qk", "L-18-dynfilter")
+@pytest.mark.ledger("L-26-qk")
 @pytest.mark.parametrize("heads", [1, 4])
 def test_a_heads_map_has_just_two_matrices(heads: int) -> None:
     layer, x = self_attention(heads), np.random.default_rng(0).standard_normal((N, D))

@@ -56,7 +56,7 @@ def test_a_body_is_its_block_equations_repeated(blocks: int) -> None:
     np.testing.assert_allclose(found.T, tokens, rtol=1e-11, atol=1e-12)
 
 
-@pytest.mark.ledger("L-43-prenorm", "L-9-goal", "B-7.5-block")
+@pytest.mark.ledger("L-9-goal", "B-7.5-block", "B-7.5-encoder")
 @pytest.mark.parametrize("block", ["pre", "post"])
 def test_a_body_keeps_the_shape_and_is_differentiable(block: str) -> None:
     body = Body(2, block=block, perceptron_depth=3)

@@ -45,7 +45,7 @@ def test_maps_are_distributions_over_the_keys(block: str, positions: Any) -> Non
             np.testing.assert_allclose(own.sum(axis=2), 1, atol=1e-14)
 
 
-@pytest.mark.ledger("L-59-upper", "T-3.2-II-obs38")
+@pytest.mark.ledger("L-59-upper")
 def test_only_the_decoders_own_maps_are_causal() -> None:
     maps = small_transformer().attention(RAGGED)
     assert (np.triu(maps["decoder.0.self_attention"], 1) == 0).all()

@@ -69,7 +69,7 @@ def test_a_network_follows_its_configuration_and_seed_alone() -> None:
     assert (one.theta.values != other.theta.values).any()
 
 
-@pytest.mark.ledger("T-6.1-hyper", "L-30-H", "L-44-M", "L-37-mlpsize")
+@pytest.mark.ledger("L-30-H", "L-44-M", "L-37-mlpsize")
 def test_presets_can_be_changed_by_name() -> None:
     for name, sizes in PRESETS.items():
         assert preset(name, 7, 9).perceptron_depth >= sizes["depth"]

@@ -38,7 +38,6 @@ def directional_derivatives(network: Network, batch: Batch, directions: Array) -
     return np.array(found)
 
 
-@pytest.mark.ledger("T-3.2-encdec", "L-43-prenorm")
 @pytest.mark.parametrize(
     "settings",
     [

@@ -9,7 +9,7 @@ import pytest
 from small_networks import POSITIONS, VOCABULARY, logits_of, small_transformer
 
 from dragoman.batch import Batch
-from dragoman.errors import LabelError
+from dragoman.errors import LabelError, ShapeError
 
 SOURCES = [[4, 3], [1, 4, 2, 4], [3]]
 REFERENCES = np.array([[2, 4, 1, 4], [2, 1, 3, 3], [2, 2, 4, 0]])
@@ -21,7 +21,7 @@ def at_once(network: Any, sources: list[list[int]], references: np.ndarray) -> n
     return logits.reshape(*references.shape, -1)
 
 
-@pytest.mark.ledger("B-7.5-teacherpar", "B-7.34eq", "L-21-masktrain", "L-56-cache")
+@pytest.mark.ledger("B-7.5-teacherpar", "L-21-masktrain", "L-56-cache")
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-12), (np.float32, 1e-4)])
 @pytest.mark.parametrize("positions", POSITIONS)
 @pytest.mark.parametrize("block", ["post", "pre"])
@@ -37,7 +37,6 @@ def test_steps_equal_the_parallel_pass(block: str, positions: Any, dtype: Any, t
         np.testing.assert_allclose(logits, expected[:, t], atol=tolerance, rtol=tolerance)
 
 
-@pytest.mark.ledger("B-7.5-beam")
 @pytest.mark.parametrize("block", ["post", "pre"])
 def test_a_state_can_be_selected_with_repetition(block: str) -> None:
     """As beams do: after two positions, sequences 2, 0 and 0 go on, each with a label of its own."""
@@ -51,6 +50,15 @@ def test_a_state_can_be_selected_with_repetition(block: str) -> None:
     expected = at_once(network, [SOURCES[row] for row in rows], references)
     np.testing.assert_allclose(logits, expected[:, 2], atol=1e-12)
     assert len(after) == 3
+
+
+@pytest.mark.xfail(
+    reason="attend cannot reshape a batch whose sequences are all empty (split_heads)", raises=ValueError
+)
+def test_steps_after_empty_sources() -> None:
+    network = small_transformer()
+    logits, _ = network.step(network.encode(Batch.pack([[], []])), REFERENCES[:2, 0])
+    np.testing.assert_allclose(logits, at_once(network, [[], []], REFERENCES[:2])[:, 0], atol=1e-12)
 
 
 def test_a_state_is_not_changed_by_a_step() -> None:
@@ -79,6 +87,14 @@ def test_decoding_past_the_last_position_is_refused(positions: Any) -> None:
         _, state = network.step(state, np.array([2, 2]))
     with pytest.raises(LabelError, match=r"3 positions.*built for 2"):
         network.step(state, np.array([2, 2]))
+
+
+@pytest.mark.xfail(reason="a raw ValueError of np.concatenate says nothing about labels", raises=ValueError)
+@pytest.mark.parametrize("labels", [[2], [2, 2, 2]])
+def test_a_label_for_every_sequence_is_expected(labels: list[int]) -> None:
+    network = small_transformer()
+    with pytest.raises(ShapeError, match=f"{len(labels)} labels.*2 sequences"):
+        network.step(network.encode(Batch.pack([[4], [3]])), np.array(labels))
 
 
 def test_an_impossible_label_is_refused() -> None:

@@ -129,6 +129,10 @@ def test_masked_entries_have_no_weight_and_no_gradient(allowed, rng):
     np.testing.assert_allclose(dx.sum(axis=1), 0, atol=1e-15)
 
 
-def test_a_masked_score_may_be_anything():
-    x = np.array([[1.0, 1e300, np.inf]])
-    np.testing.assert_array_equal(masked_softmax(x, np.array([[True, False, False]])), [[1, 0, 0]])
+@pytest.mark.parametrize(
+    ("x", "allowed", "y"),
+    [([1.0, 1e300, np.inf], [1, 0, 0], [1, 0, 0]), ([1e4, 1e4, -1e4], [1, 1, 1], [0.5, 0.5, 0])],
+    ids=["masked scores may be anything", "allowed ones may be large"],
+)
+def test_masked_softmax_cannot_overflow(x, allowed, y):
+    np.testing.assert_array_equal(masked_softmax(np.array([x]), np.array([allowed], bool)), [y])

@@ -201,7 +201,7 @@ def test_loss_logits_and_every_gradient(
     compare(c, dtype, *pairs)
 
 
-@pytest.mark.ledger("L-50-learnedpos", "L-51-relative")
+@pytest.mark.ledger("L-50-learnedpos")
 @pytest.mark.parametrize("biases", [True, False])
 @pytest.mark.parametrize("positions", ["learned", "relative"])
 @settings(max_examples=6)

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
+from threadpoolctl import threadpool_limits
 
 from dragoman import __version__
 from dragoman.analysis.audit import Finding, audit, audit_size
@@ -57,7 +58,8 @@ def check(
 def _run(console: Console) -> list[Finding]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[title]}"))
     findings = []
-    with Progress(*columns, console=console, transient=True) as progress:
+    # The matrices are tiny: BLAS threads would only wait for each other.
+    with threadpool_limits(1), Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("checking", total=audit_size(), title="")
         for finding in audit():
             findings.append(finding)
