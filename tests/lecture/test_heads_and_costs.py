@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from counting import Counted, Products
 
 from dragoman.graph import Array, value_of
 from dragoman.layers import FeedForward, Initial, KeysValues, Run, SelfAttention
 from dragoman.operations.teaching.lecture import full_rank_attention
+from tests.lecture.counting import Counted, Products
 
 N, D = 6, 16
 

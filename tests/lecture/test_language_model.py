@@ -6,11 +6,11 @@ from itertools import product
 
 import numpy as np
 import pytest
-from masked_body import DEPTH, LanguageModel
 
 from dragoman.graph import Tensor, backpropagate, value_of
 from dragoman.operations import cross_entropy, linear
 from dragoman.operations.teaching.lecture import asymmetric_attention
+from tests.lecture.masked_body import DEPTH, LanguageModel
 
 WORDS = [0, 3, 1, 3, 2, 4]  # the first is the start token: p(w_1) needs something to read
 VOCABULARY = 5

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from masked_body import DEPTH, Body, scatter
 
 from dragoman.graph import Array, gradient_check, value_of
 from dragoman.layers import FeedForward, Initial, Layer, Normalization, Perceptron
 from dragoman.operations import attend, normalize, transpose
+from tests.lecture.masked_body import DEPTH, Body, scatter
 
 N = 5
 X = np.random.default_rng(0).standard_normal((N, DEPTH))

@@ -6,13 +6,13 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
-from masked_body import DEPTH, Body, scatter
 
 from dragoman.batch import Batch
 from dragoman.graph import value_of
 from dragoman.layers import Embedding, Initial, Perceptron, Positions, Run, SelfAttention
 from dragoman.networks import Transformer, TransformerConfiguration
 from dragoman.operations import mean_rows
+from tests.lecture.masked_body import DEPTH, Body, scatter
 
 N = 5
 X = np.random.default_rng(0).standard_normal((N, DEPTH))

@@ -145,6 +145,15 @@ def test_weights_of_positions_count_in_error_and_accuracy() -> None:
     assert (found.hits, found.positions, found.accuracy) == (expected.hits, 3.0, expected.accuracy)
 
 
+def test_smoothing_is_part_of_the_error() -> None:
+    """P = (0.9, 0.1) against the truth (0.9, 0.1), or against (1, 0)"""
+    network, batch = Perceptrons(3, 2), rows(INPUTS[:1], np.array([0]))
+    network.theta.assign(np.r_[np.zeros(6), np.log([0.9, 0.1])])
+    smooth, sharp = (LossIndex(CrossEntropy(smoothing)).evaluate(network, batch).error for smoothing in (0.2, 0.0))
+    assert smooth == pytest.approx(-0.9 * math.log(0.9) - 0.1 * math.log(0.1))
+    assert sharp == pytest.approx(-math.log(0.9))
+
+
 def test_log_error_of_probabilities() -> None:
     network, targets = Perceptrons(3, 2), np.array([[0.0, 1.0]])
     network.theta.assign(np.r_[np.zeros(6), 0.2, 0.8])

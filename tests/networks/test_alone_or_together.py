@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_networks import POSITIONS, logits_of, small_transformer, split
 
 from dragoman.batch import Batch
 from dragoman.networks import Transformer, preset
+from tests.networks.small_networks import POSITIONS, logits_of, small_transformer, split
 
 PAIR = st.tuples(
     st.lists(st.integers(0, 4), min_size=1, max_size=5),

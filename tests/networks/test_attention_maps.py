@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_networks import RAGGED, logits_of, small_transformer
 
 from dragoman.batch import Batch
 from dragoman.graph import Array
+from tests.networks.small_networks import RAGGED, logits_of, small_transformer
 
 SOURCE_LENGTHS, LENGTHS = [2, 4, 1], [4, 2, 3]
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_networks import RAGGED, logits_of, small_transformer, split
 
 from dragoman.graph import Array
 from dragoman.networks import Transformer
+from tests.networks.small_networks import RAGGED, logits_of, small_transformer, split
 
 DIVISORS = {"inside": lambda sigma, eps: np.sqrt(sigma**2 + eps), "outside": lambda sigma, eps: sigma + eps}
 ACTIVATIONS = {"relu": lambda x: np.maximum(x, 0), "tanh": np.tanh}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from small_networks import configuration
 
 from dragoman.errors import ConfigurationError
 from dragoman.networks import PRESETS, ClassTokenConfiguration, Transformer, TransformerConfiguration, preset
+from tests.networks.small_networks import configuration
 
 
 @pytest.mark.parametrize(

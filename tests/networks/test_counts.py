@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_networks import configuration, small_transformer
 
 from dragoman.graph import Array
 from dragoman.layers import Initial, Layer, Perceptron
 from dragoman.networks import PRESETS, Transformer, TransformerConfiguration, preset
 from dragoman.networks.transformer import DecoderBlock, EncoderBlock
+from tests.networks.small_networks import configuration, small_transformer
 
 # ERRATA, section C: embeddings, encoders, decoders, output
 PUBLISHED = {

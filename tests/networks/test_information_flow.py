@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_networks import POSITIONS, RAGGED, error_of, logits_of, small_transformer
 
 from dragoman.batch import Batch
 from dragoman.errors import ShapeError
@@ -15,6 +14,7 @@ from dragoman.layers import Run
 from dragoman.networks import Transformer
 from dragoman.networks.transformer import Stream
 from dragoman.operations import cross_entropy
+from tests.networks.small_networks import POSITIONS, RAGGED, error_of, logits_of, small_transformer
 
 SOURCE, REFERENCE = [4, 3, 1], [2, 4, 1, 4, 1, 3]
 

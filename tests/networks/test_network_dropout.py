@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_networks import RAGGED, logits_of, small_transformer
 
 from dragoman.batch import Batch
 from dragoman.graph import Array, value_of
 from dragoman.layers import Run
 from dragoman.operations import Noise
+from tests.networks.small_networks import RAGGED, logits_of, small_transformer
 
 NOISY = Run(Noise(seed=1, step=2))
 

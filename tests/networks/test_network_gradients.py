@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_networks import POSITIONS, RAGGED, error_of, scatter, small_transformer
 
 from dragoman.batch import Batch
 from dragoman.graph import Array, backpropagate, gradient_check
@@ -18,6 +17,7 @@ from dragoman.networks import (
     TwoLayerConfiguration,
     TwoLayerNetwork,
 )
+from tests.networks.small_networks import POSITIONS, RAGGED, error_of, scatter, small_transformer
 
 TINY = Batch.pairs([[4, 3], [1]], [[2, 4, 3], [2, 1, 4, 3]])
 STEP = 1e-200

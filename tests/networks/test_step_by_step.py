@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_networks import POSITIONS, VOCABULARY, logits_of, small_transformer
 
 from dragoman.batch import Batch
 from dragoman.errors import LabelError, ShapeError
+from tests.networks.small_networks import POSITIONS, VOCABULARY, logits_of, small_transformer
 
 SOURCES = [[4, 3], [1, 4, 2, 4], [3]]
 REFERENCES = np.array([[2, 4, 1, 4], [2, 1, 3, 3], [2, 2, 4, 0]])

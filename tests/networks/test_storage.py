@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
-from small_networks import RAGGED, logits_of, small_transformer
 
 from dragoman.errors import FileFormatError
 from dragoman.graph import Array
 from dragoman.networks import load_weights, save_weights
+from tests.networks.small_networks import RAGGED, logits_of, small_transformer
 
 
 @pytest.mark.ledger("T-3-persist")

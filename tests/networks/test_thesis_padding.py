@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_networks import error_of, small_transformer
 
 from dragoman.batch import PAD, Batch
 from dragoman.graph import Array, backpropagate
+from tests.networks.small_networks import error_of, small_transformer
 
 SOURCE, REFERENCE = [4, 1, 3], [2, 4, 1, 4, 3]
 

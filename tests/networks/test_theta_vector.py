@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from small_networks import RAGGED, configuration, error_of, logits_of, small_transformer
 
 from dragoman.errors import ConfigurationError, ShapeError
 from dragoman.graph import Array, backpropagate
 from dragoman.networks import Transformer
+from tests.networks.small_networks import RAGGED, configuration, error_of, logits_of, small_transformer
 
 
 @pytest.mark.ledger("T-3.1.1-params")

@@ -35,6 +35,7 @@ def test_gradient(shape, rng):
 )
 def test_values(x, y):
     np.testing.assert_allclose(softmax(np.array(x, float)), y, atol=1e-9)
+    assert softmax(np.zeros((2, 0))).shape == (2, 0)
 
 
 @pytest.mark.ledger("T-1.2.1-stable")

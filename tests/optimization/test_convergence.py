@@ -23,7 +23,7 @@ from tests.training.perceptrons import Perceptrons, rows
         (0.9, 0.999, []),
         (0.9, 0.98, []),
         (0.96, 0.9, ["beta1 <"]),  # sqrt(0.9) = 0.9487, 0.96^2 = 0.9216
-        (0.99, 0.9, ["beta1 <", "beta1^2 <"]),
+        (0.98, 0.9, ["beta1 <", "beta1^2 <"]),  # 0.98^2 = 0.9604
         (0.5, 0.25, ["beta1 <"]),  # equality is not enough
     ],
 )
