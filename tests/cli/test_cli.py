@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from dragoman import __version__
 from dragoman.analysis.audit import Finding
-from dragoman.cli import app, check
+from dragoman.cli import app
 
 
 def dragoman(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -59,7 +59,7 @@ def test_check_proves_everything_and_writes_the_page(tmp_path: Path) -> None:
 
 def test_check_exits_1_when_something_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     finding = Finding("Thesis", ("T-1.4-softmax",), "Softmax", "x", {"value": 0.25}, "FAILS")
-    monkeypatch.setattr(check, "audit", lambda: iter([finding]))
+    monkeypatch.setattr(sys.modules["dragoman.cli.check"], "audit", lambda: iter([finding]))
     done = CliRunner().invoke(app, ["check"])
     assert done.exit_code == 1
     assert "fails: T-1.4-softmax" in done.stdout

@@ -9,6 +9,7 @@ import pytest
 
 from dragoman.batch import END, START
 from dragoman.data import toy_pairs
+from dragoman.errors import ConfigurationError
 
 
 @pytest.mark.parametrize(("task", "step"), [("copy", 1), ("reverse", -1)])
@@ -28,4 +29,11 @@ def test_a_seed_repeats_the_pairs() -> None:
 
 def test_no_more_pairs_than_there_are() -> None:
     """Two symbols, at most two of them: 2 + 4 sequences"""
-    assert len(toy_pairs("copy", 100, 2, 2, np.random.default_rng(0))) == 6
+    with pytest.raises(ConfigurationError, match="gave 6 distinct sequences, not 100"):
+        toy_pairs("copy", 100, 2, 2, np.random.default_rng(0))
+    assert len(toy_pairs("copy", 6, 2, 2, np.random.default_rng(0))) == 6
+
+
+def test_an_unknown_task_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="no toy task 'copi'"):
+        toy_pairs("copi", 5, 2, 2, np.random.default_rng(0))  # type: ignore[arg-type]

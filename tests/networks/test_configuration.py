@@ -47,7 +47,7 @@ def test_all_mistakes_are_named_at_once() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"depth": 5, "heads": 1}, "needs an even depth, got 5"),
+        ({"depth": 5, "heads": 1}, "sinusoids need an even depth, got 5"),
         ({"positions": "one_hot", "maximum_length": 8}, "positions take 8 of 8 columns"),
     ],
 )

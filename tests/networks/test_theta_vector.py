@@ -90,7 +90,6 @@ def test_a_prefix_that_names_nothing_is_refused(prefix: str) -> None:
         small_transformer(layers=2).freeze(prefix)
 
 
-@pytest.mark.xfail(reason="with tied='all' the shared table is known as source_embedding.table alone", strict=True)
 def test_a_shared_table_can_be_frozen_by_either_of_its_names() -> None:
     network = small_transformer(tied="all")
     network.freeze("reference_embedding")

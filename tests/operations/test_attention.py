@@ -142,6 +142,20 @@ def test_a_query_with_nothing_to_look_at_gets_zero():
         assert np.isfinite(derivative).all()
 
 
+@pytest.mark.parametrize(
+    ("starts", "memory"),
+    [([0, 1, 3], [0, 0, 0]), ([0, 0, 0], [0, 1, 3]), ([0, 0, 0], [0, 0, 0]), ([0], [0])],
+    ids=["no memory", "no queries", "nothing but empty sequences", "no sequences"],
+)
+def test_nothing_at_all_is_allowed(starts, memory):
+    leaves = [Tensor(np.ones((rows, 4))) for rows in (starts[-1], memory[-1], memory[-1])]
+    y = attend(*leaves, offsets=np.array(starts), memory_offsets=np.array(memory), heads=2)
+    assert y.shape == (starts[-1], 4)
+    assert not y.value.any()
+    for derivative in backpropagate(y, leaves, [np.ones_like(y.value)]):
+        assert not derivative.any()
+
+
 @given(cases(longest=4))
 def test_a_sequence_gives_the_same_alone_and_in_a_batch(case):
     inputs, options = case

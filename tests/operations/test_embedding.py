@@ -86,10 +86,10 @@ def test_labels_are_whole_numbers_without_a_derivative():
 
 @pytest.mark.parametrize("word", [3, -1])
 def test_a_label_outside_the_table_is_refused(word):
-    with pytest.raises(LabelError, match=f"embed: label {word} at row 1"):
+    with pytest.raises(LabelError, match=f"embed: label {word} .* 1 is not in the vocabulary.* 0 to 2"):
         embed(np.ones((3, 2)), labels=np.array([0, word]))
 
 
 def test_a_position_outside_its_table_is_refused():
-    with pytest.raises(LabelError, match=r"embed \(positions\).* 2 "):
+    with pytest.raises(LabelError, match=r"embed.*position.* 2 "):
         embed(np.ones((3, 2)), np.ones((2, 2)), labels=np.array([0, 1]), positions=np.array([0, 2]))

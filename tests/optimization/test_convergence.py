@@ -52,7 +52,7 @@ def test_the_defaults_are_silent(optimizer: type[Adam]) -> None:
 def distances(curvature: float, epsilon: float, form: Literal["inside", "outside"], steps: int = 2000) -> Array:
     """|theta| at each step of Adam on curvature theta^2 / 2, rate 0.001, from 1e-12, its bias correction long faded"""
     theta, optimizer = Theta([Parameter(np.array([1e-12]))]), Adam(epsilon=epsilon, form=form)
-    optimizer.t = 10_000
+    optimizer.age = 10_000
     found = []
     for _ in range(steps):
         optimizer.update(theta, curvature * theta.values, 0.001)

@@ -17,8 +17,13 @@ def epoch(samples: int, batch_size: int, rng: np.random.Generator, keep_remainde
     """
     if batch_size < 1:
         raise ConfigurationError(f"a batch has at least one sample, got a batch size of {batch_size}")
-    order = rng.permutation(samples)
-    for start in range(0, samples, batch_size):
+    if samples < (1 if keep_remainder else batch_size):
+        raise ConfigurationError(f"{samples} samples make no batch of {batch_size}; there would be nothing to train on")
+    return _cut(rng.permutation(samples), batch_size, keep_remainder)
+
+
+def _cut(order: Array, batch_size: int, keep_remainder: bool) -> Iterator[Array]:
+    for start in range(0, len(order), batch_size):
         batch = order[start : start + batch_size]
         if keep_remainder or len(batch) == batch_size:
             yield batch

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from dragoman.batch import END, START
+from dragoman.errors import ConfigurationError
 
 FIRST_LABEL = END + 1
 Pair = tuple[list[int], list[int]]
@@ -16,6 +17,8 @@ def toy_pairs(
     task: Literal["copy", "reverse"], samples: int, symbols: int, longest: int, rng: np.random.Generator
 ) -> list[Pair]:
     """Distinct (source, reference) pairs of 1 to `longest` symbols; references carry start and end labels."""
+    if task not in ("copy", "reverse"):
+        raise ConfigurationError(f"there is no toy task '{task}'; choose copy or reverse")
     pairs: dict[tuple[int, ...], Pair] = {}
     for _ in range(20 * samples):
         if len(pairs) == samples:
@@ -23,4 +26,9 @@ def toy_pairs(
         source = [int(s) for s in rng.integers(FIRST_LABEL, FIRST_LABEL + symbols, rng.integers(1, longest + 1))]
         written = source if task == "copy" else source[::-1]
         pairs[tuple(source)] = (source, [START, *written, END])
+    if len(pairs) < samples:
+        raise ConfigurationError(
+            f"{symbols} symbols in at most {longest} positions gave {len(pairs)} distinct sequences, not {samples}; "
+            "use more symbols or longer sequences"
+        )
     return list(pairs.values())

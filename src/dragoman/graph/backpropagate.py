@@ -31,7 +31,9 @@ def backpropagate(
     `wrt` a Theta: returns the gradient as one vector aligned with it (`into`, if given, is overwritten and returned).
     `wrt` tensors, parameters or intermediate values alike: returns one array for each, 0 where nothing depends on it.
     """
-    sinks = [outputs] if isinstance(outputs, Tensor) else list(outputs)
+    sinks = list(outputs) if isinstance(outputs, Sequence) else [outputs]
+    if not all(isinstance(sink, Tensor) for sink in sinks):
+        raise GraphError("nothing was recorded: an output is a plain array, because no input wants a gradient")
     wanted: Sequence[Tensor] = wrt.parameters if isinstance(wrt, Theta) else wrt
     found = _visit(sinks, _output_deltas(sinks, deltas), {id(tensor) for tensor in wanted})
     if isinstance(wrt, Theta):
@@ -117,6 +119,8 @@ def _differentiate(node: Node, slots: list[Array | None]) -> tuple[Array | None,
 def _gather(theta: Theta, found: Deltas, into: Array | None) -> Array:
     """Lay the parameters' derivatives out as theta is laid out."""
     gradient = np.empty_like(theta.values) if into is None else into
+    if gradient.shape != theta.values.shape:
+        raise ShapeError(f"into has shape {gradient.shape}, theta has shape {theta.values.shape}")
     for parameter in theta.parameters:
         view = theta.view(gradient, parameter)
         view[...] = found.get(id(parameter), 0)

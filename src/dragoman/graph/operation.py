@@ -31,13 +31,13 @@ class Operation(Generic[Result]):
         self._faster: dict[str, Callable[..., Any]] = {}
 
     def __call__(self, *inputs: Value | None, **options: Any) -> Result:
+        for name, option in options.items():
+            if isinstance(option, Tensor):
+                raise GraphError(f"{self.name}: '{name}' is a tensor, but only positional inputs are differentiated")
         arrays = tuple(x.value if isinstance(x, Tensor) else x for x in inputs)
         result, backward = self._compute(arrays, options)
         if not any(isinstance(x, Tensor) and x.wants_gradient for x in inputs):
             return result  # type: ignore[no-any-return]
-        for name, option in options.items():
-            if isinstance(option, Tensor):
-                raise GraphError(f"{self.name}: '{name}' is a tensor, but only positional inputs are differentiated")
         return self._record(inputs, result, backward)  # type: ignore[no-any-return]
 
     def register(self, engine: str) -> Callable[[Function], Function]:

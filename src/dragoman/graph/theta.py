@@ -20,8 +20,10 @@ class Theta:
     def __init__(self, parameters: Sequence[Parameter]) -> None:
         self.parameters = list(dict.fromkeys(parameters))
         total = sum(parameter.value.size for parameter in self.parameters)
-        dtype = self.parameters[0].value.dtype if self.parameters else np.dtype(np.float32)
-        self.values: Array = np.empty(total, dtype)
+        dtypes = {parameter.value.dtype for parameter in self.parameters} or {np.dtype(np.float32)}
+        if len(dtypes) > 1:
+            raise ShapeError(f"the parameters of a network share one type, got {', '.join(map(str, dtypes))}")
+        self.values: Array = np.empty(total, dtypes.pop())
         start = 0
         for parameter in self.parameters:
             stop = start + parameter.value.size

@@ -54,7 +54,7 @@ class Embedding(Layer):
         if positions == "one_hot":
             position_depth = maximum_length
         elif positions == "concatenated_sinusoid":
-            position_depth = position_depth or depth // 2
+            position_depth = position_depth or max(2, depth // 4 * 2)
         self.position_depth = position_depth if positions in CONCATENATED and position_depth else 0
         width = depth - self.position_depth
         if width < 1:

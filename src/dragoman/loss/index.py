@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from dragoman.batch import Batch
-from dragoman.errors import ShapeError
+from dragoman.errors import ConfigurationError, ShapeError
 from dragoman.graph import Array, Theta, Value, backpropagate
 from dragoman.layers import Run
 from dragoman.loss.regularization import Regularization
@@ -36,6 +37,12 @@ def _targets(batch: Batch) -> Array:
     return batch.targets
 
 
+def _unweighted_targets(batch: Batch) -> Array:
+    if batch.loss_weights is not None:
+        raise ConfigurationError("only the cross-entropy weighs positions; leave loss_weights out of the batch")
+    return _targets(batch)
+
+
 @dataclass(frozen=True)
 class CrossEntropy:
     """Log-softmax cross-entropy over weighted positions, with label smoothing (4.2.3)."""
@@ -51,7 +58,7 @@ class MeanSquaredError:
     """For real outputs (Example 1.1)."""
 
     def __call__(self, outputs: Value, batch: Batch) -> tuple[Value, float]:
-        return mean_squared_error(outputs, targets=_targets(batch)), 0.0
+        return mean_squared_error(outputs, targets=_unweighted_targets(batch)), math.nan
 
 
 @dataclass(frozen=True)
@@ -59,7 +66,7 @@ class LogError:
     """For one probability per output (4.1.1)."""
 
     def __call__(self, outputs: Value, batch: Batch) -> tuple[Value, float]:
-        return log_error(outputs, targets=_targets(batch)), 0.0
+        return log_error(outputs, targets=_unweighted_targets(batch)), math.nan
 
 
 @dataclass(frozen=True)
@@ -68,7 +75,7 @@ class Loss:
 
     error: float
     regularization: float
-    hits: float  # weighted number of positions whose most probable label is the target
+    hits: float  # weighted number of positions whose most probable label is the target; NaN where there are no labels
     positions: float  # weighted number of positions
 
     @property
@@ -82,7 +89,8 @@ class Loss:
         return self.hits / self.positions if self.positions else float("nan")
 
     def __str__(self) -> str:
-        return f"error {self.error:.4f}, accuracy {self.accuracy:.1%}"
+        accuracy = "" if math.isnan(self.accuracy) else f", accuracy {self.accuracy:.1%}"
+        return f"error {self.error:.4f}{accuracy}"
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ class Regularization:
     def __post_init__(self) -> None:
         if self.norm not in ("l1", "l2"):
             raise ConfigurationError(f"a regularization norm is 'l1' or 'l2', got '{self.norm}'")
-        if self.coefficient < 0:
+        if not self.coefficient >= 0:
             raise ConfigurationError(f"a regularization coefficient is not negative, got {self.coefficient}")
 
     def value(self, theta: Theta) -> float:

@@ -67,9 +67,12 @@ class Network(Layer, ABC):
     def _starting_with(self, prefixes: Iterable[str]) -> list[Parameter]:
         found: list[Parameter] = []
         for prefix in prefixes:
-            named = [p for name, p in self.named_parameters() if f"{name}.".startswith(f"{prefix.rstrip('.')}.")]
+            named = [p for name, p in self._walk("") if f"{name}.".startswith(f"{prefix.rstrip('.')}.")]
             if not named:
                 first = sorted({name.split(".")[0] for name, _ in self.named_parameters()})
-                raise ConfigurationError(f"no parameter's name begins with '{prefix}'; there is {', '.join(first)}")
+                raise ConfigurationError(
+                    f"no parameter's name begins with '{prefix}'; there is {', '.join(first)} "
+                    "(queries, keys and values of an attention layer share one matrix and are frozen together)"
+                )
             found += named
         return found

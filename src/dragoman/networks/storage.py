@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
 
 from dragoman.errors import FileFormatError
 from dragoman.networks.network import Network
@@ -17,15 +17,25 @@ FORMAT = "1"
 def save_weights(network: Network, path: Path) -> None:
     """Write every parameter under its published name. Views are copied: safetensors mangles strided arrays silently."""
     arrays = {name: np.ascontiguousarray(view) for name, view in network.named_arrays()}
-    save_file(arrays, path, metadata={"format": FORMAT})
+    try:
+        save_file(arrays, path, metadata={"format": FORMAT})
+    except (SafetensorError, OSError) as error:
+        raise FileFormatError(f"the weights could not be written to {path}: {error}") from None
 
 
 def load_weights(network: Network, path: Path) -> None:
     """Read a file that `save_weights` wrote into a network of the same configuration."""
     try:
-        arrays = load_file(path)
-    except (SafetensorError, OSError) as error:
+        with safe_open(path, framework="numpy") as file:
+            version = (file.metadata() or {}).get("format")
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError, TypeError) as error:  # TypeError: numbers NumPy does not have, such as bfloat16
         raise FileFormatError(f"{path} cannot be read as safetensors weights: {error}") from None
+    if version != FORMAT:
+        raise FileFormatError(
+            f"{path} has format version {version or 'none'}, but this program reads version {FORMAT}; "
+            "was it written by save_weights, and by a version of dragoman not later than this one?"
+        )
     wanted = dict(network.named_arrays())
     missing, unknown = sorted(wanted.keys() - arrays.keys()), sorted(arrays.keys() - wanted.keys())
     if missing or unknown:
@@ -38,6 +48,10 @@ def load_weights(network: Network, path: Path) -> None:
             raise FileFormatError(
                 f"{path}: {name} has shape {arrays[name].shape}, but this network expects {view.shape}; "
                 "build it with the configuration the file was saved with"
+            )
+        if arrays[name].dtype.kind != "f" or not np.isfinite(arrays[name]).all():
+            raise FileFormatError(
+                f"{path}: {name} ({arrays[name].dtype}) holds values that are not finite real numbers"
             )
     for name, view in wanted.items():
         view[...] = arrays[name]

@@ -54,8 +54,7 @@ class TransformerConfiguration(Configuration):
     def _fits_together(self) -> Self:
         if self.depth % self.heads:
             raise ValueError(f"{self.heads} heads do not divide the depth {self.depth}")
-        if self.positions in NEEDS_MAXIMUM_LENGTH and self.maximum_length is None:
-            raise ValueError(f"positions '{self.positions}' need a maximum_length")
+        self._positions_fit()
         if self.tied != "none" and self.positions in CONCATENATED:
             raise ValueError("concatenated positions leave the table narrower than the output, so they cannot be tied")
         if self.tied == "all" and self.source_vocabulary != self.reference_vocabulary:
@@ -64,6 +63,17 @@ class TransformerConfiguration(Configuration):
                 f"{self.reference_vocabulary} labels; use tied='output' or one joint vocabulary"
             )
         return self
+
+    def _positions_fit(self) -> None:
+        if self.positions in NEEDS_MAXIMUM_LENGTH and self.maximum_length is None:
+            raise ValueError(f"positions '{self.positions}' need a maximum_length")
+        if self.positions in ("half_sinusoid", "interleaved_sinusoid") and self.depth % 2:
+            raise ValueError(f"sinusoids need an even depth, got {self.depth}")
+        if (self.position_depth or 0) % 2:
+            raise ValueError(f"sinusoids need an even position_depth, got {self.position_depth}")
+        taken = self.maximum_length if self.positions == "one_hot" else self.position_depth
+        if taken is not None and self.positions in CONCATENATED and taken >= self.depth:
+            raise ValueError(f"positions take {taken} of {self.depth} columns, so that none is left for words")
 
 
 @dataclass(frozen=True)
@@ -259,6 +269,8 @@ class Transformer(Network):
 
     def step(self, state: TransformerState, labels: Array) -> tuple[Array, TransformerState]:
         """Logits [B, V] for the label after `labels` [B], and the state that has seen them."""
+        if len(labels) != len(state):
+            raise ShapeError(f"step: {len(labels)} labels for a state of {len(state)} sequences")
         plain = self.plain
         positions = np.full(len(labels), state.position)
         stream = Stream(plain.reference_embedding(labels, positions, Run()))

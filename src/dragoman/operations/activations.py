@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Array, Backward, operation
 
-GELU_SLOPE = np.sqrt(2 / np.pi)
+GELU_SLOPE = math.sqrt(2 / math.pi)  # a Python number leaves float32 as it is
 GELU_CUBE = 0.044715
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from dragoman.errors import ShapeError
 from dragoman.graph import Array, Backward, Value, operation, value_of
-from dragoman.operations.shapes import check_shapes
+from dragoman.operations.shapes import check_offsets, check_shapes
 from dragoman.operations.softmax import masked_softmax, softmax_backward
 
 
@@ -50,13 +50,14 @@ class Padding:
 def split_heads(rows: Array, padding: Padding, heads: int) -> Array:
     """[N, d] -> [B, h, T, d/h]"""
     padded = padding.pad(rows)
-    return padded.reshape(*padded.shape[:2], heads, -1).transpose(0, 2, 1, 3)
+    batch, length, depth = padded.shape
+    return padded.reshape(batch, length, heads, depth // heads).transpose(0, 2, 1, 3)
 
 
 def join_heads(x: Array, padding: Padding) -> Array:
     """[B, h, T, d/h] -> [N, d]"""
-    merged = x.transpose(0, 2, 1, 3)
-    return padding.pack(merged.reshape(*merged.shape[:2], -1))
+    batch, heads, length, width = x.shape
+    return padding.pack(x.transpose(0, 2, 1, 3).reshape(batch, length, heads * width))
 
 
 def allowed_keys(queries: int, keys: Padding, causal: bool) -> Array | None:
@@ -118,7 +119,7 @@ def _attend(
 def _check_layout(
     q: Array, k: Array, distance_bias: Array | None, offsets: Array, memory_offsets: Array, heads: int
 ) -> None:
-    if q.shape[1] % heads:
+    if heads < 1 or q.shape[1] % heads:
         raise ShapeError(f"attend: {heads} heads do not divide the depth {q.shape[1]}")
     if distance_bias is not None and (distance_bias.shape[0] != heads or distance_bias.shape[1] % 2 == 0):
         raise ShapeError(
@@ -127,8 +128,7 @@ def _check_layout(
     if len(offsets) != len(memory_offsets):
         raise ShapeError(f"attend: {len(offsets) - 1} sequences of queries, {len(memory_offsets) - 1} of keys")
     for name, rows, ends in (("queries", q, offsets), ("keys", k, memory_offsets)):
-        if len(rows) != ends[-1]:
-            raise ShapeError(f"attend: {name} has shape {rows.shape}, but the offsets end at {ends[-1]}")
+        check_offsets("attend", rows, ends, name)
 
 
 @operation
@@ -207,10 +207,11 @@ def attend_step(
     The new position is the last one, so with a distance bias the distances are 1 - T to 0.
     """
     batch, length, depth = keys.shape
-    scale = (depth // heads) ** -0.5 if scaled else 1.0
-    q = queries.reshape(batch, heads, 1, -1)
-    k = keys.reshape(batch, length, heads, -1).transpose(0, 2, 1, 3)
-    v = values.reshape(batch, length, heads, -1).transpose(0, 2, 1, 3)
+    width = depth // heads
+    scale = width**-0.5 if scaled else 1.0
+    q = queries.reshape(batch, heads, 1, width)
+    k = keys.reshape(batch, length, heads, width).transpose(0, 2, 1, 3)
+    v = values.reshape(batch, length, heads, width).transpose(0, 2, 1, 3)
     scores = q @ k.swapaxes(2, 3) * scale
     if distance_bias is not None:
         scores = scores + distance_bias[:, clipped_distance(length, length, distance_bias.shape[1])[-1]][:, None, :]

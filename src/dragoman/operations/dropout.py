@@ -12,6 +12,7 @@ import numpy as np
 
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Array, Backward, operation
+from dragoman.operations.shapes import check_shapes
 
 # Multipliers of the 32-bit finaliser "lowbias32" (C. Wellons, hash-prospector), and the golden ratio in 32 bits.
 FIRST, SECOND, GOLDEN = 0x7FEB352D, 0x846CA68B, 0x9E3779B9
@@ -66,6 +67,7 @@ class Noise:
 @operation
 def drop(x: Array, *, dropout: Dropout | None) -> tuple[Array, Backward]:
     """y = x * mask                      x [N, d]; no dropout: y = x"""
+    check_shapes("drop", x=(x, "N d"))
     if dropout is None:
         return x, lambda dy: dy
     y = x * dropout.mask(x.shape, x.dtype)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from dragoman.errors import ShapeError
 from dragoman.graph import Array, Backward, operation
 from dragoman.operations.dropout import Dropout
-from dragoman.operations.shapes import check_labels, check_shapes
+from dragoman.operations.shapes import check_labels, check_rows, check_shapes
 
 
 @operation
@@ -24,12 +25,19 @@ def embed(
     table [V, d]   position_table [P, d] or None   labels [N]   positions [N]   ->   y [N, d]
     The thesis has scale = sqrt(d) and a fixed position table; a learned one gets its derivative too.
     """
-    check_shapes("embed", table=(table, "V d"), position_table=(position_table, "P d"), labels=(labels, "N"))
+    check_shapes(
+        "embed",
+        table=(table, "V d"),
+        position_table=(position_table, "P d"),
+        labels=(labels, "N"),
+        positions=(positions, "N"),
+    )
+    if (position_table is None) != (positions is None):
+        raise ShapeError("embed: a position table and positions come together; one of them is missing")
     check_labels("embed", labels, len(table))
     y = table[labels] * scale
-    if position_table is not None:
-        assert positions is not None
-        check_labels("embed (positions)", positions, len(position_table))
+    if position_table is not None and positions is not None:
+        check_rows("embed", positions, len(position_table), "position", "the position table")
         y = y + position_table[positions]
     mask = None if dropout is None else dropout.mask(y.shape, y.dtype)
     if mask is not None:

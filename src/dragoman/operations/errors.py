@@ -31,17 +31,17 @@ def cross_entropy(
         raise ConfigurationError(f"label smoothing is at least 0 and below 1, got {smoothing}")
     rows, size = np.arange(len(targets)), logits.shape[1]
     w = np.ones(len(targets), logits.real.dtype) if weights is None else weights.astype(logits.real.dtype)
-    positions = float(w.sum()) if total is None else total
+    positions = float(w.sum() if total is None else total)
     factor = w / positions if positions else w  # a batch that is all padding has no error
 
-    z = shifted(logits)
-    exponentials = np.exp(z)
-    sums = exponentials.sum(axis=1)
-    log_sums = np.log(sums)
-    losses = log_sums - (1 - smoothing) * z[rows, targets]
-    if smoothing:
-        losses = losses - smoothing * z.mean(axis=1)
-    error = np.asarray(factor @ losses)
+    with np.errstate(all="ignore"):  # what overflows is told below, once
+        z = shifted(logits)
+        exponentials = np.exp(z)
+        sums = exponentials.sum(axis=1)
+        losses = np.log(sums) - (1 - smoothing) * z[rows, targets]
+        if smoothing:
+            losses = losses - smoothing * z.mean(axis=1)
+        error = np.asarray(factor @ losses)
     check_finite("the cross-entropy", error)
     hits = float(w @ (logits.real.argmax(axis=1) == targets)) if len(targets) else 0.0
 
@@ -62,7 +62,8 @@ def mean_squared_error(y: Array, *, targets: Array) -> tuple[Array, Backward]:
     """e = (1/n) sum_i (y_i - t_i)^2 over all n elements          (thesis, Example 1.1; notes 3.6)"""
     check_shapes("mean_squared_error", **_same_axes(y, targets))
     difference = y - targets
-    error = np.asarray((difference * difference).mean())
+    with np.errstate(all="ignore"):  # what overflows is told below, once
+        error = np.asarray((difference * difference).mean())
     check_finite("the mean squared error", error)
 
     def backward(derror: Array) -> Array:
@@ -78,9 +79,10 @@ def log_error(y: Array, *, targets: Array) -> tuple[Array, Backward]:
     if ((y.real < 0) | (y.real > 1)).any() or ((targets < 0) | (targets > 1)).any():
         raise LabelError("log_error compares probabilities: outputs and targets must lie between 0 and 1")
     # 0 log 0 = 0: a target that is certain asks nothing of the other outcome
-    ones = np.where(targets > 0, -np.log(np.where(targets > 0, y, 1)), 0)
-    zeros = np.where(targets < 1, -np.log(np.where(targets < 1, 1 - y, 1)), 0)
-    error = np.asarray((targets * ones + (1 - targets) * zeros).mean())
+    with np.errstate(all="ignore"):  # what overflows is told below, once
+        ones = np.where(targets > 0, -np.log(np.where(targets > 0, y, 1)), 0)
+        zeros = np.where(targets < 1, -np.log(np.where(targets < 1, 1 - y, 1)), 0)
+        error = np.asarray((targets * ones + (1 - targets) * zeros).mean())
     check_finite("the log error", error)
 
     def backward(derror: Array) -> Array:

@@ -23,7 +23,7 @@ Form = Literal["inside", "outside"]
 def standardize_rows(x: Array, form: Form, epsilon: float) -> tuple[Array, Callable[[Array], Array]]:
     """xhat = (x - mu) / r with r = sqrt(sigma^2 + eps) or sigma + eps; and its derivative.
 
-    A constant row with eps = 0 gives 0, as does its derivative.
+    A row whose deviation is exactly 0 gives 0 when eps = 0, as does its derivative.
     """
     if form not in ("inside", "outside"):
         raise ConfigurationError(f"a normalization form is 'inside' or 'outside', got '{form}'")

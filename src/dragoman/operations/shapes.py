@@ -31,15 +31,28 @@ def check_shapes(operation: str, **arrays: tuple[Array | None, str]) -> None:
                 )
 
 
+def check_offsets(operation: str, rows: Array, offsets: Array, name: str = "x") -> None:
+    """The sequences cover the rows exactly."""
+    if len(rows) != offsets[-1]:
+        raise ShapeError(f"{operation}: {name} has shape {rows.shape}, but the offsets end at {offsets[-1]}")
+
+
 def check_labels(operation: str, labels: Array, vocabulary: int) -> None:
     """Every label is a row of the table: 0 <= label < vocabulary."""
-    if labels.dtype.kind not in "iu":
-        raise LabelError(f"{operation}: labels must be integers, got {labels.dtype}")
-    if labels.size and (labels.min() < 0 or labels.max() >= vocabulary):
-        row = int(((labels < 0) | (labels >= vocabulary)).argmax())
+    check_rows(
+        operation, labels, vocabulary, "label", "the vocabulary", "; was the text encoded with this model's tokenizer?"
+    )
+
+
+def check_rows(operation: str, rows: Array, size: int, what: str = "row", where: str = "x", hint: str = "") -> None:
+    """Integers from 0 to size - 1, fit to pick rows by."""
+    if rows.dtype.kind not in "iu":
+        raise LabelError(f"{operation}: {what}s must be integers, got {rows.dtype}")
+    if rows.size and (rows.min() < 0 or rows.max() >= size):
+        place = int(((rows < 0) | (rows >= size)).argmax())
         raise LabelError(
-            f"{operation}: label {int(labels[row])} at row {row} is not in the vocabulary, which has the labels "
-            f"0 to {vocabulary - 1}; was the text encoded with this model's tokenizer?"
+            f"{operation}: {what} {int(rows[place])} at row {place} is not in {where}, which has the {what}s "
+            f"0 to {size - 1}{hint}"
         )
 
 

@@ -6,7 +6,8 @@ import numpy as np
 
 from dragoman.errors import ShapeError
 from dragoman.graph import Array, Backward, operation
-from dragoman.operations.shapes import check_labels, check_shapes
+from dragoman.operations.embedding import scatter_add
+from dragoman.operations.shapes import check_offsets, check_rows, check_shapes
 
 
 @operation
@@ -41,6 +42,7 @@ def append_row(x: Array, row: Array, *, offsets: Array) -> tuple[Array, Backward
     x [N, d]   row [d]   ->   y [N + B, d]; the new offsets are offsets + 0, 1, ..., B
     """
     check_shapes("append_row", x=(x, "N d"), row=(row, "d"))
+    check_offsets("append_row", x, offsets)
     ends = appended_rows(offsets)
     kept = np.ones(len(x) + len(ends), bool)
     kept[ends] = False
@@ -66,13 +68,12 @@ def appended_rows(offsets: Array) -> Array:
 
 @operation
 def take_rows(x: Array, *, rows: Array) -> tuple[Array, Backward]:
-    """y = x[rows]                       x [N, d]   rows [K], none twice   ->   y [K, d]"""
-    check_labels("take_rows", rows, len(x))
+    """y = x[rows]                       x [N, d]   rows [K]   ->   y [K, d]"""
+    check_shapes("take_rows", x=(x, "N d"), rows=(rows, "K"))
+    check_rows("take_rows", rows, len(x))
 
     def backward(dy: Array) -> Array:
-        dx = np.zeros(x.shape, dy.dtype)
-        dx[rows] = dy
-        return dx
+        return scatter_add(dy, rows, len(x))
 
     return x[rows], backward
 
@@ -80,6 +81,8 @@ def take_rows(x: Array, *, rows: Array) -> tuple[Array, Backward]:
 @operation
 def mean_rows(x: Array, *, offsets: Array) -> tuple[Array, Backward]:
     """The mean over each sequence       x [N, d]   ->   y [B, d]; 0 for an empty sequence (lecture, pooling)"""
+    check_shapes("mean_rows", x=(x, "N d"))
+    check_offsets("mean_rows", x, offsets)
     lengths = np.diff(offsets)
     share = np.repeat(1 / np.maximum(lengths, 1), lengths).astype(x.real.dtype)[:, None]
     y = np.zeros((len(lengths), x.shape[1]), x.dtype)

@@ -70,6 +70,7 @@ class RMSprop(Optimizer):
 
 class Adam(Optimizer):
     """m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g^2;  mhat = m / (1 - b1^t);  vhat = v / (1 - b2^t)
+    t counts the steps since the moments began.
 
     outside  delta = -eta mhat / (sqrt(vhat) + eps)          (thesis, Algorithm 5.5 and (5.2.1))
     inside   delta = -eta mhat / sqrt(vhat + eps)            (notes 4.4)
@@ -105,8 +106,8 @@ class Adam(Optimizer):
         m += (1 - self.beta1) * gradient
         v *= self.beta2
         v += (1 - self.beta2) * gradient * gradient
-        mhat = m / (1 - self.beta1**self.t)
-        vhat = v / (1 - self.beta2**self.t)
+        mhat = m / (1 - self.beta1**self.age)
+        vhat = v / (1 - self.beta2**self.age)
         below = np.sqrt(vhat) + self.epsilon if self.form == "outside" else np.sqrt(vhat + self.epsilon)
         return -rate * mhat / below
 
@@ -123,7 +124,7 @@ class AdamW(Adam):
         decay: float = 0.01,
     ) -> None:
         super().__init__(beta1, beta2, epsilon, form)
-        if decay < 0:
+        if not decay >= 0:
             raise ConfigurationError(f"weight decay is not negative, got {decay}")
         self.decay = decay
 
@@ -138,6 +139,6 @@ def _fraction(name: str, value: float) -> float:
 
 
 def _positive(name: str, value: float) -> float:
-    if value <= 0:
+    if not value > 0:
         raise ConfigurationError(f"{name} is above 0, got {value}")
     return value

@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from dragoman.errors import ConfigurationError
 from dragoman.graph import Array
 
 
@@ -49,6 +50,8 @@ def local_convergence(
 
     `largest_curvature` finds max(lambda) for a small problem.
     """
+    if form not in ("outside", "inside"):
+        raise ConfigurationError(f"epsilon stands 'outside' or 'inside' the root, got '{form}'")
     below = epsilon if form == "outside" else epsilon**0.5
     return LocalConvergence(rate * curvature * (1 - beta1) / below, 2 * beta1 + 2)
 

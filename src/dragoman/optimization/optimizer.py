@@ -8,22 +8,24 @@ from typing import ClassVar
 
 import numpy as np
 
-from dragoman.errors import ShapeError
+from dragoman.errors import ConfigurationError, NonFiniteError, ShapeError
 from dragoman.graph import Array, Theta
 
 
 class Optimizer(ABC):
-    """Holds the moments, vectors aligned with theta, and the number t of steps taken.
+    """Holds the moments, vectors aligned with theta, the number t of steps taken, and the age of the moments.
 
     A subclass names its moments and writes one equation: `delta`. Frozen parameters are never touched, and the
-    moments behind them stay unwritten.
+    moments behind them stay unwritten. When other parameters become trainable, the moments start anew.
     """
 
     moment_names: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self) -> None:
         self.t = 0
+        self.age = 0
         self.moments: dict[str, Array] = {}
+        self._segments: list[slice] | None = None
 
     @abstractmethod
     def delta(self, theta: Array, gradient: Array, rate: float, *moments: Array) -> Array:
@@ -33,10 +35,15 @@ class Optimizer(ABC):
         """One step with learning rate eta."""
         if gradient.shape != theta.values.shape:
             raise ShapeError(f"the gradient has shape {gradient.shape}, theta has shape {theta.values.shape}")
+        segments = theta.trainable()
+        if self._segments not in (None, segments):
+            self.moments, self.age = {}, 0
+        self._segments = segments
         if not self.moments:
             self.moments = {name: np.zeros_like(theta.values) for name in self.moment_names}
         self.t += 1
-        for segment in theta.trainable():
+        self.age += 1
+        for segment in segments:
             values = theta.values[segment]
             moments = [self.moments[name][segment] for name in self.moment_names]
             values += self.delta(values, gradient[segment], rate, *moments)
@@ -44,13 +51,17 @@ class Optimizer(ABC):
 
 def gradient_norm(theta: Theta, gradient: Array) -> float:
     """Euclidean norm of the gradient of the trainable parameters."""
-    squares = [float(np.dot(gradient[s], gradient[s])) for s in theta.trainable()]
-    return float(np.sqrt(sum(squares)))
+    squares = [float(np.square(gradient[s], dtype=np.float64).sum()) for s in theta.trainable()]
+    return math.sqrt(sum(squares))
 
 
 def clip_gradient(theta: Theta, gradient: Array, maximum: float = math.inf) -> float:
     """Scale the gradient, in place, so that its norm is at most `maximum`; returns the norm before (lecture)."""
+    if not maximum > 0:
+        raise ConfigurationError(f"a gradient is clipped to a norm above 0, got {maximum}")
     norm = gradient_norm(theta, gradient)
+    if not math.isfinite(norm):
+        raise NonFiniteError(f"the norm of the gradient is {norm}; lower the learning rate or check the inputs")
     if norm > maximum:
         gradient *= maximum / norm
     return norm

@@ -17,6 +17,9 @@ class Schedule(Protocol):
 class Constant:
     rate: float
 
+    def __post_init__(self) -> None:
+        _check_rate(self.rate)
+
     def __call__(self, t: int) -> float:
         return self.rate
 
@@ -32,6 +35,7 @@ class ThesisWarmUp:
     warm_up: int = 4000
 
     def __post_init__(self) -> None:
+        _check_rate(self.rate)
         _at_least_one("warm_up", self.warm_up)
 
     def __call__(self, t: int) -> float:
@@ -49,9 +53,11 @@ class LinearDecay:
     floor: float = 0.0
 
     def __post_init__(self) -> None:
+        _check_rate(self.peak)
         _check_span(self.steps, self.warm_up)
 
     def __call__(self, t: int) -> float:
+        _at_least_one("t", t)
         if t <= self.warm_up:
             return self.peak * t / self.warm_up
         return self.peak + (self.floor - self.peak) * _progress(t, self.warm_up, self.steps)
@@ -67,9 +73,11 @@ class Cosine:
     floor: float = 0.0
 
     def __post_init__(self) -> None:
+        _check_rate(self.peak)
         _check_span(self.steps, self.warm_up)
 
     def __call__(self, t: int) -> float:
+        _at_least_one("t", t)
         if t <= self.warm_up:
             return self.peak * t / self.warm_up
         fall = (1 + math.cos(math.pi * _progress(t, self.warm_up, self.steps))) / 2
@@ -88,6 +96,7 @@ class Plateau:
     waited: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
+        _check_rate(self.rate)
         if not 0 < self.factor < 1:
             raise ConfigurationError(f"a plateau factor lies between 0 and 1, got {self.factor}")
         _at_least_one("patience", self.patience)
@@ -107,6 +116,11 @@ class Plateau:
 
 def _progress(t: int, warm_up: int, steps: int) -> float:
     return min(1.0, (t - warm_up) / (steps - warm_up))
+
+
+def _check_rate(rate: float) -> None:
+    if not 0 <= rate < math.inf:
+        raise ConfigurationError(f"a learning rate is a number that is not negative, got {rate}")
 
 
 def _check_span(steps: int, warm_up: int) -> None:

@@ -56,6 +56,9 @@ def train(
     """Minimise the loss index over a stream of batches; theta changes in place."""
     loss_index = loss_index or LossIndex()
     outcome = Outcome()
+    if optimizer.t >= stopping.steps:
+        outcome.reason = f"all {stopping.steps} steps were taken"
+        return outcome
     for batch in batches:
         t = optimizer.t + 1
         loss, gradient = loss_index.differentiate(network, batch, Run(Noise(seed, t)))

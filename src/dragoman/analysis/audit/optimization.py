@@ -207,7 +207,7 @@ def update_rule() -> Evidence:
 
     def by_equation(optimizer: Optimizer) -> Array:
         theta, moments, found = np.zeros(1), [np.zeros(1) for _ in optimizer.moment_names], []
-        for optimizer.t, gradient in enumerate(GRADIENTS, start=1):
+        for optimizer.age, gradient in enumerate(GRADIENTS, start=1):
             theta = theta + optimizer.delta(theta, np.array([gradient]), 0.1, *moments)
             found.append(theta[0])
         return np.array(found)
@@ -554,7 +554,7 @@ def strays(curvatures: Array, epsilon: float, form: Literal["outside", "inside"]
     It starts 1e-12 away, at a step where the bias correction has faded; whoever gets 1000 times as far has left.
     """
     optimizer, theta = Adam(BETA1, BETA2, epsilon, form), point(*np.full(len(curvatures), 1e-12))
-    optimizer.t = 10_000
+    optimizer.age = 10_000
     furthest = np.zeros(len(curvatures))
     for _ in range(3000):
         optimizer.update(theta, curvatures * theta.values, 0.001)
