@@ -19,7 +19,7 @@ def dragoman(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedPr
     return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
 
 
-@pytest.mark.ledger("T-6.2-params")
+@pytest.mark.ledger("T-6.2-params", "T-F6-F10")
 @pytest.mark.parametrize(("preset", "total"), [("small", "1,166,966"), ("medium", "2,822,902"), ("large", "6,950,390")])
 def test_inspect_prints_layers_and_the_exact_total(preset: str, total: str) -> None:
     done = dragoman("inspect", "--preset", preset, "--source-vocabulary", "4562", "--reference-vocabulary", "6134")

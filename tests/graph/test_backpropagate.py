@@ -343,3 +343,15 @@ def test_passes_are_recorded_in_pool_threads():
         shards = list(pool.map(one_pass, np.split(x, 4)))
     together = threading.Barrier(1)
     np.testing.assert_allclose(sum(shards), one_pass(x), rtol=1e-12)
+
+
+def test_a_plain_array_has_nothing_to_go_back_through():
+    with pytest.raises(GraphError, match="nothing was recorded"):
+        backpropagate(linear(np.ones((1, 2)), np.ones((2, 1))), [])
+
+
+def test_a_gradient_goes_into_a_vector_of_its_own_length():
+    x = Parameter(np.ones(2))
+    theta = Theta([x])
+    with pytest.raises(ShapeError, match=r"into has shape \(3,\), theta has shape \(2,\)"):
+        backpropagate(mean_squared_error(x, targets=np.zeros(2)), theta, into=np.zeros(3))

@@ -102,3 +102,8 @@ def test_trainable_segments(frozen, segments):
         parameters[name].frozen = True
     theta = Theta([*parameters.values(), Parameter(np.zeros(0))])
     assert theta.trainable() == segments
+
+
+def test_parameters_of_one_network_share_one_type():
+    with pytest.raises(ShapeError, match="share one type"):
+        Theta([Parameter(np.ones(2, np.float32)), Parameter(np.ones(2, np.float64))])

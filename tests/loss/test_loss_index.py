@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from dragoman import Batch, Transformer, TransformerConfiguration
-from dragoman.errors import ShapeError
+from dragoman.errors import ConfigurationError, ShapeError
 from dragoman.graph import Array, value_of
 from dragoman.loss import CrossEntropy, LogError, Loss, LossIndex, MeanSquaredError, Regularization
 from dragoman.operations import cross_entropy, log_error, mean_squared_error
@@ -170,3 +170,17 @@ def test_loss_in_words() -> None:
     assert str(Loss(0.51234, 0.25, 3.0, 4.0)) == "error 0.5123, accuracy 75.0%"
     assert Loss(0.5, 0.25, 3.0, 4.0).index == 0.75
     assert math.isnan(Loss(0.0, 0.0, 0.0, 0.0).accuracy)
+
+
+@pytest.mark.parametrize("error", [MeanSquaredError(), LogError()])
+def test_only_cross_entropy_weighs_positions(error) -> None:
+    batch = Batch(np.ones((2, 1)), np.array([0, 2]), targets=np.ones((2, 1)), loss_weights=np.ones(2))
+    with pytest.raises(ConfigurationError, match="leave loss_weights out"):
+        error(np.ones((2, 1)), batch)
+
+
+def test_a_regression_has_no_accuracy_to_tell() -> None:
+    error, hits = MeanSquaredError()(
+        np.ones((2, 1)), Batch(np.ones((2, 1)), np.array([0, 2]), targets=np.zeros((2, 1)))
+    )
+    assert str(Loss(float(error), 0.0, hits, 2)) == "error 1.0000"

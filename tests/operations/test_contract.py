@@ -18,6 +18,7 @@ CASES = [
     ("activate", [(5, 4)], {"activation": "identity"}),
     ("activate", [(5, 4)], {"activation": "relu"}),
     ("activate", [(5, 4)], {"activation": "logistic"}),
+    ("activate", [(5, 4)], {"activation": "gelu"}),
     ("add", [(5, 4), (5, 4)], {}),
     ("add_normalize", [(5, 4), (5, 4), (4,), (4,)], {"dropout": DROPOUT, "form": "outside"}),
     ("add_normalize", [(5, 4), (5, 4), (4,), (4,)], {}),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.errors import ConfigurationError
+from dragoman.errors import ConfigurationError, ShapeError
 from dragoman.graph import Tensor, backpropagate, gradient_check
 from dragoman.operations import Dropout, Noise, drop
 from tests.strategies import arrays, sizes
@@ -122,3 +122,9 @@ def test_rate_zero_drops_nothing():
 def test_a_rate_has_its_range(rate):
     with pytest.raises(ConfigurationError, match="at least 0 and below 1"):
         Noise(1, 1).dropout(rate, 1)
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 3, 4)])
+def test_only_rows_are_dropped_from(shape):
+    with pytest.raises(ShapeError, match="expected"):
+        drop(np.ones(shape), dropout=Dropout(0.5, 1))

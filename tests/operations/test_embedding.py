@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.errors import LabelError
+from dragoman.errors import LabelError, ShapeError
 from dragoman.graph import Tensor, backpropagate, gradient_check
 from dragoman.operations import Dropout, embed
 from dragoman.operations.embedding import scatter_add
@@ -93,3 +93,11 @@ def test_a_label_outside_the_table_is_refused(word):
 def test_a_position_outside_its_table_is_refused():
     with pytest.raises(LabelError, match=r"embed.*position.* 2 "):
         embed(np.ones((3, 2)), np.ones((2, 2)), labels=np.array([0, 1]), positions=np.array([0, 2]))
+
+
+def test_every_label_has_its_own_position():
+    table = np.ones((3, 2))
+    with pytest.raises(ShapeError, match="they differ in N"):
+        embed(table, table, labels=np.array([0, 1, 2]), positions=np.array([0]))
+    with pytest.raises(ShapeError, match="come together"):
+        embed(table, table, labels=np.array([0]))

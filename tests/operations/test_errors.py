@@ -208,7 +208,7 @@ def test_log_error_compares_probabilities(y, targets):
     ],
 )
 def test_an_error_that_is_no_number_stops_the_training(call):
-    with np.errstate(all="ignore"), pytest.raises(NonFiniteError, match="lower the learning rate"):
+    with pytest.raises(NonFiniteError, match="lower the learning rate"):
         call()
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.errors import LabelError
+from dragoman.errors import LabelError, ShapeError
 from dragoman.graph import Tensor, backpropagate, gradient_check
 from dragoman.operations import (
     add,
@@ -96,3 +96,13 @@ def test_transpose(axes, rng):
     for index in np.ndindex(x.shape):
         assert y[tuple(index[axis] for axis in axes)] == x[index]
     gradient_check(transpose, x, axes=tuple(axes)).require()
+
+
+def test_a_row_taken_twice_collects_both_deltas():
+    gradient_check(take_rows, np.random.default_rng(0).standard_normal((4, 3)), rows=np.array([2, 0, 2])).require()
+
+
+@pytest.mark.parametrize("call", [mean_rows, lambda x, offsets: append_row(x, np.ones(2), offsets=offsets)])
+def test_sequences_cover_the_rows_exactly(call):
+    with pytest.raises(ShapeError, match=r"x has shape \(3, 2\), but the offsets end at 1"):
+        call(np.ones((3, 2)), offsets=np.array([0, 1]))

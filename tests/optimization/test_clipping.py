@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from dragoman.errors import ConfigurationError, NonFiniteError
 from dragoman.graph import Parameter, Theta
 from dragoman.optimization import clip_gradient, gradient_norm
 
@@ -51,3 +52,22 @@ def test_the_norm_is_over_all_trainable_parameters_together() -> None:
 
 def test_with_everything_frozen_there_is_no_norm() -> None:
     assert gradient_norm(theta_of(2, 3, frozen=(0, 1)), np.ones(5)) == 0.0
+
+
+@pytest.mark.parametrize("maximum", [0.0, -1.0, math.nan])
+def test_a_norm_to_clip_to_is_above_0(maximum: float) -> None:
+    with pytest.raises(ConfigurationError, match="above 0"):
+        clip_gradient(theta_of(2), np.array([3.0, 4.0]), maximum)
+
+
+@pytest.mark.parametrize("value", [math.inf, math.nan])
+def test_a_gradient_that_is_no_number_is_not_hidden_by_clipping(value: float) -> None:
+    with pytest.raises(NonFiniteError, match="norm of the gradient"):
+        clip_gradient(theta_of(2), np.array([1.0, value]), 1.0)
+
+
+def test_large_gradients_in_single_precision_keep_their_direction() -> None:
+    theta = Theta([Parameter(np.zeros(2, np.float32))])
+    gradient = np.array([3e20, 4e20], np.float32)
+    assert clip_gradient(theta, gradient, 1.0) == pytest.approx(5e20, rel=1e-6)
+    np.testing.assert_allclose(gradient, [0.6, 0.8], rtol=1e-6)

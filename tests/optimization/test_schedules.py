@@ -87,3 +87,16 @@ def test_plateau_stops_at_its_floor_and_does_not_mistake_nan_for_progress() -> N
 def test_settings_are_checked(make: Callable[[], object], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         make()
+
+
+@pytest.mark.parametrize("schedule", [ThesisWarmUp(), Cosine(0.1, 10), LinearDecay(0.1, 10)])
+def test_steps_count_from_1(schedule: Schedule) -> None:
+    with pytest.raises(ConfigurationError, match="t counts from 1, got 0"):
+        schedule(0)
+
+
+@pytest.mark.parametrize("rate", [-0.1, math.nan, math.inf])
+@pytest.mark.parametrize("make", [Constant, ThesisWarmUp, Plateau, lambda rate: Cosine(rate, 9)])
+def test_rates_are_numbers(make: Callable[[float], object], rate: float) -> None:
+    with pytest.raises(ConfigurationError, match="learning rate"):
+        make(rate)

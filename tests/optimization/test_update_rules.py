@@ -221,3 +221,16 @@ def test_a_gradient_of_another_length_is_refused() -> None:
 def test_settings_are_checked(make: Callable[[], Optimizer], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         make()
+
+
+def test_a_parameter_that_joins_later_starts_like_any_other() -> None:
+    """After a thousand steps without it, its first step under Adam is still one rate long."""
+    theta = Theta([Parameter(np.zeros(1)), Parameter(np.zeros(1))])
+    theta.parameters[1].frozen = True
+    optimizer = Adam()
+    for _ in range(1000):
+        optimizer.update(theta, np.ones(2), 0.01)
+    theta.parameters[1].frozen = False
+    optimizer.update(theta, np.ones(2), 0.01)
+    assert theta.values[1] == pytest.approx(-0.01, rel=1e-6)
+    assert optimizer.t == 1001

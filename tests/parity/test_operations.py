@@ -7,12 +7,12 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.strategies import generators, labels, loss_weights, offsets, sizes
 from torch.nn import functional
 
 from dragoman import operations as ours
 from dragoman.graph import Tensor, backpropagate
 from dragoman.operations import Padding
+from tests.strategies import generators, labels, loss_weights, offsets, sizes
 
 torch.set_num_threads(1)
 

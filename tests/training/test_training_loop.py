@@ -188,3 +188,11 @@ def test_dropout_follows_seed_and_step() -> None:
     assert run(1) == run(1) != run(2)
     assert len(set(run(1))) == 3
     assert len(set(run(1, dropout=0.0))) == 1
+
+
+def test_no_step_beyond_the_last_one() -> None:
+    network, optimizer = Perceptrons(2, 3), GradientDescent()
+    before = network.theta.values.copy()
+    outcome = train(network, [], optimizer, Constant(0.1), Stopping(0))
+    assert outcome.reason == "all 0 steps were taken"
+    np.testing.assert_array_equal(network.theta.values, before)
