@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from latex2mathml.converter import convert
 
-from dragoman.analysis.audit import sheet
+from dragoman.analysis.audit import sheet_corrections, sheet_encoder, sheet_two_layer
 from dragoman.analysis.audit.claim import CLAIMS, CORRECTIONS, VISIBLY_WRONG, Claim, Correction, disagreement
 from dragoman.analysis.closed_forms import (
     class_row,
@@ -25,8 +25,9 @@ from dragoman.analysis.closed_forms import (
 from dragoman.graph import Array, Tensor
 from dragoman.graph.gradient_check import DIFFERENCE_TOLERANCE, central_differences, complex_step
 
-OURS = [claim for claim in CLAIMS if claim.check.__module__ == sheet.__name__]
-ERRATA = [correction for correction in CORRECTIONS if correction.check.__module__ == sheet.__name__]
+SHEET = {module.__name__ for module in (sheet_two_layer, sheet_encoder, sheet_corrections)}
+OURS = [claim for claim in CLAIMS if claim.check.__module__ in SHEET]
+ERRATA = [correction for correction in CORRECTIONS if correction.check.__module__ in SHEET]
 LEDGER = Path(__file__).parents[2] / "docs" / "ledger.tsv"
 
 Arrays = dict[str, Array]
@@ -108,9 +109,9 @@ def test_encoder_closed_form_at_any_size(sizes: tuple[int, int, int, int], seed:
 @pytest.mark.ledger("C-1.f8-loss", "C-2.f9-loss")
 def test_loss_of_a_closed_form_is_the_sheets() -> None:
     one, two = two_layer_sample(), encoder_sample()
-    staged = sheet.two_layer_stages(**one)
+    staged = sheet_two_layer.two_layer_stages(**one)
     assert two_layer_gradients(**one)["loss"] == pytest.approx(staged["loss"], rel=1e-14)
-    staged = sheet.encoder_stages(**two)
+    staged = sheet_encoder.encoder_stages(**two)
     assert class_token_gradients(**two)["loss"] == pytest.approx(staged["loss"], rel=1e-14)
 
 
@@ -175,7 +176,7 @@ def relu(a: Array) -> Array:
 @pytest.mark.ledger("C-1.b1-b2")
 def test_chain_rule_to_the_second_layer() -> None:
     c = two_layer_sample()
-    f = sheet.two_layer_stages(**c)
+    f = sheet_two_layer.two_layer_stages(**c)
     dL_ds = jacobian(lambda s: np.array(-(c["y"] * np.log(s)).sum()), f["s"])
     dL_dh2 = jacobian(lambda h2: np.array(-(c["y"] * np.log(softmax(h2))).sum()), f["h2"])
     ds_dh2 = jacobian(softmax, f["h2"])
@@ -192,7 +193,7 @@ def test_chain_rule_to_the_second_layer() -> None:
 @pytest.mark.ledger("C-1.b4", "C-1.b5-W1")
 def test_chain_rule_to_the_first_layer() -> None:
     c = two_layer_sample()
-    f = sheet.two_layer_stages(**c)
+    f = sheet_two_layer.two_layer_stages(**c)
     factors = [
         jacobian(lambda h2: np.array(-(c["y"] * np.log(softmax(h2))).sum()), f["h2"]),
         jacobian(lambda a2: a2 @ np.eye(6), f["a2"]),
@@ -230,7 +231,7 @@ def test_head_gradient_without_its_share_is_off_by_classes_minus_1() -> None:
 @pytest.mark.ledger("C-2.b6-Wk", "C-2.b8-Wq")
 def test_repaired_transposes_do_not_save_the_printed_forms() -> None:
     """(7) and (9) with every factor turned so that it fits: z for s, scores in alpha and no 1/K remain."""
-    example, c = sheet.encoder(), sheet.printed()
+    example, c = sheet_encoder.encoder(), sheet_corrections.printed()
     expected = example.gradients()
     u = c.g @ c.V.T @ c.alpha()
     assert disagreement(c.h_pre2.T @ u.T @ c.Q, expected["W_k"]) > 1
@@ -312,7 +313,7 @@ def test_printed_form_does_not_fit_together(identifier: str) -> None:
 
 @pytest.mark.parametrize("parameter", ["W1", "class_token", "W_q", "W_k", "W_v", "W2"])
 def test_gradients_are_proved_three_ways(parameter: str) -> None:
-    evidence = sheet.encoder().proof(parameter)
+    evidence = sheet_encoder.encoder().proof(parameter)
     assert evidence.errors.keys() == {"central differences", "complex step", "back-propagation"}
 
 
@@ -323,8 +324,8 @@ def test_a_wrong_closed_form_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None
     def wrong(*arguments: Array, **named: Array) -> Arrays:
         return {name: 4 * array for name, array in right(*arguments, **named).items()}
 
-    monkeypatch.setattr(sheet, "class_token_gradients", wrong)
-    evidence = sheet.head_gradient()
+    monkeypatch.setattr(sheet_encoder, "class_token_gradients", wrong)
+    evidence = sheet_encoder.head_gradient()
     assert not evidence.passed
     assert evidence.errors["complex step"] == pytest.approx(3)
     assert evidence.errors["back-propagation"] > 0.1

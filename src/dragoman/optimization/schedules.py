@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -44,8 +45,8 @@ class ThesisWarmUp:
 
 
 @dataclass(frozen=True)
-class LinearDecay:
-    """Rises in a line to `peak` over `warm_up` steps, then falls in a line to `floor` at `steps`."""
+class _Falling(ABC):
+    """Rises in a line to `peak` over `warm_up` steps, then falls to `floor` at `steps`; a subclass says how."""
 
     peak: float
     steps: int
@@ -54,33 +55,34 @@ class LinearDecay:
 
     def __post_init__(self) -> None:
         _check_rate(self.peak)
-        _check_span(self.steps, self.warm_up)
+        if not 0 <= self.warm_up < self.steps:
+            raise ConfigurationError(f"warm_up must be at least 0 and below steps, got {self.warm_up} of {self.steps}")
 
     def __call__(self, t: int) -> float:
         _at_least_one("t", t)
         if t <= self.warm_up:
             return self.peak * t / self.warm_up
-        return self.peak + (self.floor - self.peak) * _progress(t, self.warm_up, self.steps)
+        return self._fall(min(1.0, (t - self.warm_up) / (self.steps - self.warm_up)))
+
+    @abstractmethod
+    def _fall(self, progress: float) -> float:
+        """The rate after the warm-up: `peak` at progress 0, `floor` at 1."""
 
 
 @dataclass(frozen=True)
-class Cosine:
+class LinearDecay(_Falling):
+    """Rises in a line to `peak` over `warm_up` steps, then falls in a line to `floor` at `steps`."""
+
+    def _fall(self, progress: float) -> float:
+        return self.peak + (self.floor - self.peak) * progress
+
+
+@dataclass(frozen=True)
+class Cosine(_Falling):
     """Rises in a line to `peak` over `warm_up` steps, then falls along half a cosine to `floor` at `steps`."""
 
-    peak: float
-    steps: int
-    warm_up: int = 0
-    floor: float = 0.0
-
-    def __post_init__(self) -> None:
-        _check_rate(self.peak)
-        _check_span(self.steps, self.warm_up)
-
-    def __call__(self, t: int) -> float:
-        _at_least_one("t", t)
-        if t <= self.warm_up:
-            return self.peak * t / self.warm_up
-        fall = (1 + math.cos(math.pi * _progress(t, self.warm_up, self.steps))) / 2
+    def _fall(self, progress: float) -> float:
+        fall = (1 + math.cos(math.pi * progress)) / 2
         return self.floor + (self.peak - self.floor) * fall
 
 
@@ -114,18 +116,9 @@ class Plateau:
             self.rate, self.waited = max(self.floor, self.rate * self.factor), 0
 
 
-def _progress(t: int, warm_up: int, steps: int) -> float:
-    return min(1.0, (t - warm_up) / (steps - warm_up))
-
-
 def _check_rate(rate: float) -> None:
     if not 0 <= rate < math.inf:
         raise ConfigurationError(f"a learning rate is a number that is not negative, got {rate}")
-
-
-def _check_span(steps: int, warm_up: int) -> None:
-    if not 0 <= warm_up < steps:
-        raise ConfigurationError(f"warm_up must be at least 0 and below steps, got {warm_up} of {steps}")
 
 
 def _at_least_one(name: str, value: int) -> None:

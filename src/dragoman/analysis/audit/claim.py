@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+import operator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -96,16 +98,26 @@ def proved(report: GradientReport, *names: str) -> Evidence:
     return Evidence(errors, all(c.passed for c in chosen))
 
 
-def equal(found: Array | float, expected: Array | float, tolerance: float = VALUE_TOLERANCE) -> Evidence:
-    """Evidence that two values agree: largest difference over largest expected value (1e-12 always passes)."""
-    method = "value" if tolerance <= VALUE_TOLERANCE else "rounded value"  # a reference given with few digits
-    comparison = compare(method, method, np.asarray(found, np.float64), np.asarray(expected, np.float64), tolerance)
+def agreement(method: str, found: Array, expected: Array, tolerance: float) -> Evidence:
+    """Evidence of one comparison: largest difference over largest expected value (1e-12 always passes)."""
+    comparison = compare(method, method, found, expected, tolerance)
     return Evidence({method: comparison.error}, comparison.passed)
+
+
+def equal(found: Array | float, expected: Array | float, tolerance: float = VALUE_TOLERANCE) -> Evidence:
+    """Evidence that two values agree."""
+    method = "value" if tolerance <= VALUE_TOLERANCE else "rounded value"  # a reference given with few digits
+    return agreement(method, np.asarray(found, np.float64), np.asarray(expected, np.float64), tolerance)
 
 
 def holds(condition: bool) -> Evidence:
     """Evidence for a statement that is either so or not."""
     return Evidence({"statement": 0.0 if condition else float("inf")}, bool(condition))
+
+
+def all_hold(parts: Iterable[Evidence]) -> Evidence:
+    """Evidence that all of it holds; there has to be some."""
+    return functools.reduce(operator.and_, parts)
 
 
 def disagreement(found: Array, expected: Array) -> float:

@@ -11,7 +11,14 @@ from typing import Literal
 from dragoman.analysis.audit.claim import CLAIMS, CORRECTIONS, VISIBLY_WRONG, Claim, Correction, Evidence
 
 SOURCES = {"T": "Thesis", "N": "Notes", "C": "Custom-net sheet", "L": "Lecture"}
-MODULES = ("architecture", "backpropagation", "optimization", "notes", "sheet", "lecture", "corrections")
+MODULES = (
+    *("architecture", "errors", "layers", "attention", "backpropagation"),  # thesis, chapters 1, 3 and 4
+    *("loss_index", "optimization", "convergence"),  # thesis, section 4.1 and chapter 5
+    *("notes_calculus", "notes_blocks", "notes_descent"),
+    *("sheet_two_layer", "sheet_encoder", "sheet_corrections"),
+    "lecture",
+    "corrections",
+)
 
 Verdict = Literal["holds", "FAILS", "corrected"]
 
