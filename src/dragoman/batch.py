@@ -73,7 +73,7 @@ class Batch:
         return cls(labels, offsets, source=source)
 
     @classmethod
-    def pairs(cls, sources: Sequence[Sequence[int]], references: Sequence[Sequence[int]]) -> Batch:
+    def pairs(cls, sources: Sequence[Sequence[int] | Array], references: Sequence[Sequence[int] | Array]) -> Batch:
         """Sequence transduction (2.2): the network reads a reference without its last label and must say the next one.
 
         Every reference carries its start and end labels: [start, a, b, end] is read as start, a, b with targets

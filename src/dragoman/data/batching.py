@@ -1,0 +1,129 @@
+"""Batches of an epoch: how many samples each holds, grouped by length, in an order that is new every epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from dragoman.batch import Batch
+from dragoman.errors import ConfigurationError
+from dragoman.graph import Array
+
+POOL = 1 << 17  # samples sorted by length together: enough that batches are even, few enough to stay random
+
+
+class Samples(Protocol):
+    """What batches are drawn from."""
+
+    def __len__(self) -> int: ...
+
+    def lengths(self) -> Array:
+        """[n, sides] the labels of each sample."""
+        ...
+
+    def batch(self, items: Array) -> Batch: ...
+
+
+@dataclass(frozen=True)
+class Batching:
+    """How an epoch is cut into batches.
+
+    samples    sentences a batch (64 in the thesis) ...
+    tokens     ... or instead as many as fit into this number of labels, source and reference together
+    grouped    sentences of about the same length together: less waste for engines that pad, evener steps for all
+    keep_remainder  a smaller last batch, or none
+    growth     ((epoch, factor), ...): from that epoch on, batches are larger by this factor (lecture)
+    """
+
+    samples: int = 64
+    tokens: int | None = None
+    grouped: bool = True
+    keep_remainder: bool = True
+    growth: tuple[tuple[int, float], ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.samples < 1 or (self.tokens is not None and self.tokens < 1):
+            raise ConfigurationError(f"a batch holds at least one sample and one token, got {self}")
+        if any(factor <= 0 for _, factor in self.growth):
+            raise ConfigurationError(f"batches grow by a factor above 0, got {self.growth}")
+
+    def factor(self, epoch: int) -> float:
+        return max((entry for entry in self.growth if entry[0] <= epoch), default=(0, 1.0))[1]
+
+
+def plan_epoch(lengths: Array, batching: Batching, seed: int, epoch: int) -> list[Array]:
+    """The samples of every batch of an epoch: the same for the same seed and epoch, another order for each epoch."""
+    rng = np.random.default_rng([seed, epoch])
+    order = rng.permutation(len(lengths))
+    if batching.grouped:
+        pools = [order[start : start + POOL] for start in range(0, len(order), POOL)]
+        # stable sorting keeps the random order among samples of equal length
+        order = np.concatenate([pool[np.lexsort(lengths[pool].T)] for pool in pools] or [order])
+    batches = list(_cut(order, lengths.sum(axis=1), batching, batching.factor(epoch)))
+    if batching.grouped:
+        batches = [batches[i] for i in rng.permutation(len(batches))]
+    return batches
+
+
+def _cut(order: Array, sizes: Array, batching: Batching, factor: float) -> Iterator[Array]:
+    if batching.tokens is None:
+        size = max(1, round(batching.samples * factor))
+        for start in range(0, len(order), size):
+            batch = order[start : start + size]
+            if len(batch) == size or batching.keep_remainder:
+                yield batch
+        return
+    budget = batching.tokens * factor
+    ends = np.cumsum(sizes[order])
+    start, before = 0, 0
+    while start < len(order):
+        stop = max(start + 1, int(np.searchsorted(ends, before + budget, side="right")))
+        if stop < len(order) or batching.keep_remainder:
+            yield order[start:stop]
+        start, before = stop, int(ends[stop - 1])
+
+
+class BatchStream:
+    """Batches without end, epoch after epoch. Seed, epoch and position say where it stands: all there is to save."""
+
+    def __init__(self, samples: Samples, batching: Batching, seed: int = 0, epoch: int = 0, position: int = 0) -> None:
+        if not len(samples):
+            raise ConfigurationError("there are no samples to make batches of")
+        self.samples = samples
+        self.batching = batching
+        self.seed = seed
+        self.epoch = epoch
+        self.position = position
+        self._lengths = samples.lengths()
+        self._plan = self._make_plan()
+
+    def _make_plan(self) -> list[Array]:
+        plan = plan_epoch(self._lengths, self.batching, self.seed, self.epoch)
+        if not plan:
+            raise ConfigurationError(
+                f"{len(self.samples)} samples do not fill one batch of {self.batching.samples}, and the remainder is "
+                "dropped; make batches smaller or keep the remainder"
+            )
+        return plan
+
+    @property
+    def batches_in_epoch(self) -> int:
+        return len(self._plan)
+
+    def __iter__(self) -> Iterator[Batch]:
+        return self
+
+    def __next__(self) -> Batch:
+        if self.position >= len(self._plan):
+            self.epoch, self.position = self.epoch + 1, 0
+            self._plan = self._make_plan()
+        items = self._plan[self.position]
+        self.position += 1
+        return self.samples.batch(items)
+
+    def state(self) -> dict[str, int]:
+        """What a checkpoint keeps; give it back as `BatchStream(samples, batching, **state)`."""
+        return {"seed": self.seed, "epoch": self.epoch, "position": self.position}

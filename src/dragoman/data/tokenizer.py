@@ -1,0 +1,266 @@
+"""Tokenizers: text to labels and back without loss, on the `tokenizers` library.
+
+A word carries its leading space as the mark U+2581, so spacing around punctuation comes back exactly: "it's 3.14, ¿no?"
+is split into ▁it ' s ▁3 . 14 , ▁¿ no ?, and pieces joined with marks turned into spaces are the text again. Text is
+NFC-normalised, white space collapsed, surrounding white space removed. Special labels are not words of the text:
+nothing a user writes can produce them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import Tokenizer as Engine
+
+from dragoman.batch import END, PAD, START, UNKNOWN
+from dragoman.errors import ConfigurationError, DataError, FileFormatError
+from dragoman.graph import Array
+
+Kind = Literal["wordpiece", "bpe", "unigram", "words", "characters"]
+SPECIAL = {PAD: "[PAD]", UNKNOWN: "[UNK]", START: "[START]", END: "[END]"}
+FIRST = len(SPECIAL)
+MARK = "\u2581"  # stands for the space before a word
+SHOWN_UNKNOWN = "\u2047"  # what a reader sees for a label that stands for no text
+BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
+LONGEST_PIECE = 64  # letters in a row that are looked at together
+SMALLEST, LARGEST = 300, 16_000
+FREQUENT = 5
+
+
+class Tokenizer:
+    """Encodes text as labels: 0 pad, 1 unknown, 2 start, 3 end, then the pieces."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    @property
+    def size(self) -> int:
+        """v, the number of labels."""
+        return int(self.engine.get_vocab_size(with_added_tokens=False))
+
+    @property
+    def has_bytes(self) -> bool:
+        """Whether characters it has never seen are spelled out in bytes."""
+        return self.engine.token_to_id(BYTES[0]) is not None
+
+    @classmethod
+    def train(cls, texts: Iterable[str], kind: Kind = "wordpiece", size: int | None = None) -> Tokenizer:
+        """Learn the pieces of some texts. Without a size it is as many as there are words seen five times or more.
+
+        Unigram may stop below the size; the others reach it when the texts have enough pieces.
+        """
+        if kind not in get_args(Kind):
+            raise ConfigurationError(f"there is no tokenizer '{kind}'; choose one of {', '.join(get_args(Kind))}")
+        counts = count_words(texts)
+        if not counts:
+            raise DataError("there is no text to train a tokenizer on")
+        alphabet = sorted({character for word in counts for character in word})
+        wanted = derived_size(counts) if size is None else size
+        least = FIRST + len(_base_pieces(kind, alphabet))
+        if wanted < least:
+            if size is not None:
+                raise ConfigurationError(
+                    f"a {kind} vocabulary of {size} labels is too small: this text needs at least {least} "
+                    f"({FIRST} special labels and every character by itself)"
+                )
+            wanted = least
+        return cls(_assembled(kind, _learned(kind, counts, alphabet, wanted)))
+
+    def encode(self, texts: Sequence[str]) -> list[Array]:
+        """The labels of each text, without start and end: int32 arrays."""
+        encodings = self.engine.encode_batch_fast(list(texts), add_special_tokens=False)
+        return [np.array(encoding.ids, np.int32) for encoding in encodings]
+
+    def decode(self, sequences: Iterable[Sequence[int] | Array]) -> list[str]:
+        """The text of each sequence of labels; pad, start and end are not text, an unknown is shown as one mark."""
+        texts = []
+        for labels in sequences:
+            runs = _split_at_unknowns([int(label) for label in labels])
+            texts.append(SHOWN_UNKNOWN.join(self.engine.decode(run, skip_special_tokens=False) for run in runs))
+        return [text.removeprefix(" ") for text in texts]
+
+    def pieces(self, labels: Iterable[int]) -> list[str]:
+        """Each label as it looks: the piece it stands for."""
+        return [self.engine.id_to_token(int(label)) or SHOWN_UNKNOWN for label in labels]
+
+    def unknown_in(self, texts: Sequence[str]) -> int:
+        """How many pieces of these texts it has no label for."""
+        return sum(int((labels == UNKNOWN).sum()) for labels in self.encode(texts))
+
+    def save(self, path: Path) -> None:
+        try:
+            path.write_text(self.to_json(), encoding="utf-8")
+        except OSError as error:
+            raise FileFormatError(f"the tokenizer could not be written to {path}: {error}") from None
+
+    def to_json(self) -> str:
+        return str(self.engine.to_str(pretty=True))
+
+    @classmethod
+    def load(cls, path: Path) -> Tokenizer:
+        try:
+            engine = Engine.from_str(path.read_text(encoding="utf-8"))
+        except Exception as error:  # the library raises plain Exception for whatever is wrong in the file
+            raise FileFormatError(f"{path} cannot be read as a tokenizer: {error}") from None
+        found = [engine.id_to_token(label) for label in SPECIAL]
+        if found != list(SPECIAL.values()):
+            raise FileFormatError(f"{path}: its first labels are {found}, expected {list(SPECIAL.values())}")
+        return cls(engine)
+
+
+def normalize_text(text: str) -> str:
+    """What encoding and decoding give back: NFC, white space collapsed."""
+    return str(_normalizer().normalize_str(text))
+
+
+def count_words(texts: Iterable[str]) -> Counter[str]:
+    """How often each word (with its space mark) and each punctuation mark occurs."""
+    normalizer, splitter = _normalizer(), _splitter("words")
+    counts: Counter[str] = Counter()
+    for text in texts:
+        counts.update(word for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text)))
+    counts.pop(MARK, None)
+    return counts
+
+
+def derived_size(counts: Counter[str]) -> int:
+    """A vocabulary as large as the number of words seen at least five times, within bounds."""
+    frequent = sum(count >= FREQUENT for count in counts.values())
+    return max(SMALLEST, min(LARGEST, frequent))
+
+
+def _normalizer() -> Any:
+    return normalizers.Sequence(
+        [
+            normalizers.NFC(),
+            normalizers.Replace(MARK, "_"),
+            normalizers.Replace(Regex(r"\s+"), " "),
+            normalizers.Strip(),
+        ]
+    )
+
+
+def _splitter(kind: Kind) -> Any:
+    """Words and punctuation marks, each with the mark of the space before it; or single characters."""
+    piece = "." if kind == "characters" else rf"{MARK}?(\w{{1,{LONGEST_PIECE}}}|[^\w{MARK}])"
+    return pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Metaspace(MARK, prepend_scheme="always", split=False),
+            pre_tokenizers.Split(Regex(piece), behavior="isolated"),
+        ]
+    )
+
+
+def _base_pieces(kind: Kind, alphabet: Sequence[str]) -> list[str]:
+    """What guarantees that every text over the alphabet can be written."""
+    characters = list(dict.fromkeys([MARK, *alphabet]))
+    if kind == "wordpiece":
+        return characters + [f"##{character}" for character in alphabet]
+    if kind in ("bpe", "unigram"):
+        return BYTES + characters
+    return characters if kind == "characters" else []
+
+
+def _learned(kind: Kind, counts: Counter[str], alphabet: Sequence[str], size: int) -> Any:
+    """The model of a trained vocabulary of at most `size` labels: special labels, base pieces, learnt pieces."""
+    special, base = list(SPECIAL.values()), _base_pieces(kind, alphabet)
+    if kind == "characters":
+        return models.WordLevel(_numbered(special + base), SPECIAL[UNKNOWN])
+    if kind == "words":
+        frequent = [word for word, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
+        return models.WordLevel(_numbered((special + frequent)[:size]), SPECIAL[UNKNOWN])
+    trained = _trained_engine(kind, counts, alphabet, size - FIRST - len(base) + len(alphabet))
+    if kind == "wordpiece":
+        pieces = sorted(trained["vocab"], key=lambda piece: int(trained["vocab"][piece]))
+        vocabulary = _numbered((list(dict.fromkeys(special + base + pieces)))[:size])
+        return models.WordPiece(vocabulary, unk_token=SPECIAL[UNKNOWN], max_input_chars_per_word=2 * LONGEST_PIECE)
+    if kind == "bpe":
+        return _bpe(special + base, [tuple(merge) for merge in trained["merges"]], size)
+    return _unigram(special, base, [(piece, score) for piece, score in trained["vocab"]], size)
+
+
+def _bpe(first: list[str], merges: list[tuple[str, str]], size: int) -> Any:
+    """As many merges, in the order they were learnt, as fit into the size."""
+    pieces = dict.fromkeys(first)
+    kept = []
+    for left, right in merges:
+        if len(pieces) >= size and left + right not in pieces:
+            break
+        pieces[left + right] = None
+        kept.append((left, right))
+    return models.BPE(_numbered(list(pieces)), kept, unk_token=SPECIAL[UNKNOWN], byte_fallback=True)
+
+
+def _unigram(special: list[str], base: list[str], learnt: list[tuple[str, float]], size: int) -> Any:
+    """Bytes and letters the trainer did without get a score below all others."""
+    scores = {piece: score for piece, score in learnt if piece not in special}
+    lowest = min(scores.values()) - 10
+    scored = dict.fromkeys(special, 0.0) | {piece: scores.get(piece, lowest) for piece in base} | scores
+    return models.Unigram(list(scored.items())[:size], UNKNOWN, byte_fallback=True)
+
+
+def _trained_engine(kind: Kind, counts: Counter[str], alphabet: Sequence[str], size: int) -> dict[str, Any]:
+    """Let the library learn pieces; its model as plain data. Special labels and bytes are added by the caller."""
+    letters, unknown = list(alphabet), SPECIAL[UNKNOWN]
+    size = max(size, len(letters) + 1)
+    trainer: Any
+    if kind == "unigram":
+        engine = Engine(models.Unigram())
+        trainer = trainers.UnigramTrainer(
+            vocab_size=size, initial_alphabet=letters, unk_token=unknown, special_tokens=[unknown], show_progress=False
+        )
+    elif kind == "bpe":
+        engine = Engine(models.BPE())
+        trainer = trainers.BpeTrainer(vocab_size=size, initial_alphabet=letters, show_progress=False)
+    else:  # its alphabet counts twice: each letter also as a continuation
+        engine = Engine(models.WordPiece(unk_token=unknown))
+        trainer = trainers.WordPieceTrainer(
+            vocab_size=size + len(letters), initial_alphabet=letters, show_progress=False
+        )
+    engine.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    engine.train_from_iterator(_repeated(counts), trainer)
+    model: dict[str, Any] = json.loads(engine.to_str())["model"]
+    return model
+
+
+def _repeated(counts: Counter[str]) -> Iterator[str]:
+    """Words as often as they occur, a few hundred to a line."""
+    for word in sorted(counts):
+        remaining = counts[word]
+        while remaining > 0:
+            yield " ".join([word] * min(remaining, 500))
+            remaining -= 500
+
+
+def _numbered(pieces: Sequence[str]) -> dict[str, int]:
+    return {piece: label for label, piece in enumerate(dict.fromkeys(pieces))}
+
+
+def _assembled(kind: Kind, model: Any) -> Engine:
+    engine = Engine(model)
+    engine.normalizer = _normalizer()
+    engine.pre_tokenizer = _splitter(kind)
+    steps: list[Any] = []
+    if kind == "wordpiece":
+        steps.append(decoders.Replace(Regex(r"^##(?=.)"), ""))
+    if kind in ("bpe", "unigram"):
+        steps.append(decoders.ByteFallback())
+    engine.decoder = decoders.Sequence([*steps, decoders.Fuse(), decoders.Replace(MARK, " ")])
+    return engine
+
+
+def _split_at_unknowns(labels: Sequence[int]) -> list[list[int]]:
+    """Runs of labels that stand for text, cut wherever an unknown stands."""
+    runs: list[list[int]] = [[]]
+    for label in labels:
+        if label == UNKNOWN:
+            runs.append([])
+        elif label >= FIRST:
+            runs[-1].append(label)
+    return runs
