@@ -1,0 +1,234 @@
+"""The corpus doctor: what is in a file of sentence pairs that its owner should know before training on it.
+
+Texts go to a store on disk first and are looked at in chunks through it, so a corpus of any size is examined in bounded
+memory: a few numbers for each pair.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from array import array
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from dragoman.data.languages import CERTAIN, leaning, profile
+from dragoman.data.records import Record
+from dragoman.data.stores import StoreWriter, TextStore
+from dragoman.data.tokenizer import Tokenizer, normalize_text
+from dragoman.graph import Array
+
+SIDES = ("source", "reference")
+CHUNK = 4096
+EXAMPLES = 3
+PERCENTILES = (1, 5, 25, 50, 75, 95, 99)
+LIMITS = (10, 20, 30, 50, 100, 200)
+TOKENIZER_SAMPLE = 10_000
+
+ODDITIES: dict[str, re.Pattern[str]] = {
+    "a replacement character, left by a wrong decoding": re.compile("\ufffd"),
+    "letters of a wrong decoding, such as Ã© for é": re.compile(r"Ã[\x80-\xbf©¡³±­º]|Â[¿¡«»°]|â€"),
+    "a control character": re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"),
+    "an invisible character": re.compile("[\u00ad\u200b-\u200f\u2028-\u202e\u2060\ufeff]"),
+    "a no-break space": re.compile("[\u00a0\u202f]"),
+    "an HTML entity or tag": re.compile(r"&(?:amp|lt|gt|quot|nbsp|#\d+);|</?[a-z]+[^>]*>", re.IGNORECASE),
+    "an inverted question or exclamation mark without its partner": re.compile(r"¿(?!.*\?)|¡(?!.*!)"),
+}
+
+
+@dataclass(frozen=True)
+class Sign:
+    """Something worth knowing: how many pairs show it, some of them, and what to do about it."""
+
+    name: str
+    count: int
+    advice: str
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """Words of one side: percentiles, the longest, and how many texts are longer than each limit."""
+
+    percentiles: dict[int, int]
+    longest: int
+    longer_than: dict[int, int]
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything the doctor found."""
+
+    pairs: int
+    distinct_sources: int
+    distinct_references: int
+    several_references: int  # sources with more than one reference
+    most_references: int
+    ratio: float  # median of reference characters over source characters
+    lengths: dict[str, Lengths]
+    signs: list[Sign] = field(default_factory=list)
+
+
+class Corpus:
+    """Pairs on disk, with the file and line each came from."""
+
+    def __init__(self, records: Iterable[Record], directory: Path) -> None:
+        numbers: dict[str, int] = {}
+        places = array("q")
+        with StoreWriter(directory / "source", 1) as sources, StoreWriter(directory / "reference", 1) as references:
+            for (source, reference), file, line in records:
+                sources.append(source.encode())
+                references.append(reference.encode())
+                places.extend((numbers.setdefault(file, len(numbers)), line))
+        self.files = list(numbers)
+        self.places: Array = np.asarray(places, np.int64).reshape(-1, 2)
+        self.texts = [TextStore(directory / side) for side in SIDES]
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def examples(self, items: Array) -> tuple[str, ...]:
+        """Some pairs as a person reads them."""
+        shown = []
+        for i in items[:EXAMPLES]:
+            file, line = self.places[i]
+            source, reference = (_short(store.text(int(i))) for store in self.texts)
+            shown.append(f"{self.files[file]}, line {line}: {source} | {reference}")
+        return tuple(shown)
+
+    def chunks(self, side: int) -> Iterator[list[str]]:
+        for start in range(0, len(self), CHUNK):
+            yield list(self.texts[side].texts(range(start, min(start + CHUNK, len(self)))))
+
+
+def _short(text: str, longest: int = 50) -> str:
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+@dataclass(frozen=True)
+class Scan:
+    """One look at every text of a side: a key for each (equal texts, equal keys), its size, and what is odd."""
+
+    keys: Array
+    characters: Array
+    words: Array
+    odd: dict[str, list[int]]
+
+
+def scan(corpus: Corpus, side: int) -> Scan:
+    keys, sizes = array("Q"), array("l")
+    odd: dict[str, list[int]] = {name: [] for name in ODDITIES}
+    for chunk in corpus.chunks(side):
+        for text in chunk:
+            for name, pattern in ODDITIES.items():
+                if pattern.search(text):
+                    odd[name].append(len(keys))
+            keys.append(int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little"))
+            sizes.extend((len(text), len(text.split())))
+    table = np.asarray(sizes, np.int64).reshape(-1, 2)
+    return Scan(np.asarray(keys, np.uint64), table[:, 0], table[:, 1], odd)
+
+
+def examine(corpus: Corpus) -> Report:
+    """Look at everything that needs no second corpus."""
+    source, reference = scan(corpus, 0), scan(corpus, 1)
+    first = first_of_each(source, reference)
+    distinct, per_source = np.unique(source.keys[first], return_counts=True)
+    signs = [*_pair_signs(corpus, source, reference, first), *_oddity_signs(corpus, source, reference)]
+    return Report(
+        len(corpus),
+        len(distinct),
+        len(np.unique(reference.keys)),
+        int((per_source > 1).sum()),
+        int(per_source.max(initial=0)),
+        float(np.median(reference.characters / np.maximum(source.characters, 1))) if len(corpus) else 0.0,
+        {"source": _lengths(source.words), "reference": _lengths(reference.words)},
+        [*signs, *_language_signs(corpus), *_round_trip_signs(corpus)],
+    )
+
+
+def first_of_each(source: Scan, reference: Scan) -> Array:
+    """The first of every distinct pair, in order."""
+    pairs = np.stack((source.keys, reference.keys), axis=1)
+    return np.sort(np.unique(pairs, axis=0, return_index=True)[1])
+
+
+def ratio_outliers(source: Array, reference: Array) -> Array:
+    """Pairs whose ratio of lengths is far from the corpus's own: 4.5 robust deviations away, and a factor of 2.5."""
+    ratio = np.log((reference + 5) / (source + 5))  # short texts vary: five characters more on both sides steady them
+    away = np.abs(ratio - np.median(ratio)) if len(ratio) else ratio
+    deviation = 1.4826 * float(np.median(away)) if len(away) else 0.0
+    return np.flatnonzero((away > 4.5 * deviation) & (away > np.log(2.5)))
+
+
+def leakage(corpus: Corpus, other: Corpus, name: str) -> list[Sign]:
+    """Texts of another part (a test set) that stand in this corpus too."""
+    signs = []
+    for side, word in enumerate(SIDES):
+        items = np.flatnonzero(np.isin(scan(other, side).keys, scan(corpus, side).keys))
+        if len(items):
+            advice = "scores on it would be too good; dragoman data split keeps equal sources together"
+            signs.append(Sign(f"{word} of {name} that stands here too", len(items), advice, other.examples(items)))
+    return signs
+
+
+def _pair_signs(corpus: Corpus, source: Scan, reference: Scan, first: Array) -> Iterator[Sign]:
+    repeated = np.setdiff1d(np.arange(len(corpus)), first)
+    identical = np.flatnonzero(source.keys == reference.keys)
+    outliers = ratio_outliers(source.characters, reference.characters)
+    for name, items, advice in (
+        ("the same pair again", repeated, "dragoman data clean removes them"),
+        ("source and reference identical", identical, "right for names and numbers, otherwise not translated"),
+        ("one side far too long for the other", outliers, "dragoman data clean removes them; look at some first"),
+    ):
+        if len(items):
+            yield Sign(name, len(items), advice, corpus.examples(items))
+
+
+def _oddity_signs(corpus: Corpus, source: Scan, reference: Scan) -> Iterator[Sign]:
+    for name in ODDITIES:
+        items = np.unique(source.odd[name] + reference.odd[name]).astype(np.int64)
+        if len(items):
+            yield Sign(name, len(items), "dragoman data clean mends spaces; look at the rest", corpus.examples(items))
+
+
+def _language_signs(corpus: Corpus) -> Iterator[Sign]:
+    profiles = [profile(corpus.chunks(side)) for side in (0, 1)]
+    foreign_source = leaning(corpus.chunks(0), *profiles) > CERTAIN
+    foreign_reference = leaning(corpus.chunks(1), *profiles) < -CERTAIN
+    for name, mask in (
+        ("source and reference seem exchanged", foreign_source & foreign_reference),
+        ("source seems to be in the reference's language", foreign_source & ~foreign_reference),
+        ("reference seems to be in the source's language", foreign_reference & ~foreign_source),
+    ):
+        items = np.flatnonzero(mask)
+        if len(items):
+            yield Sign(name, len(items), "look at some: they would teach the wrong language", corpus.examples(items))
+
+
+def _round_trip_signs(corpus: Corpus) -> Iterator[Sign]:
+    """Train a tokenizer on a sample of each side and see whether the texts come back."""
+    if not len(corpus):
+        return
+    sample = np.unique(np.linspace(0, len(corpus) - 1, TOKENIZER_SAMPLE).astype(int))
+    failed: list[int] = []
+    for store in corpus.texts:
+        texts = list(store.texts(sample))
+        tokenizer = Tokenizer.train(texts)
+        back = tokenizer.decode(tokenizer.encode(texts))
+        failed += [int(i) for i, ours, text in zip(sample, back, texts, strict=True) if ours != normalize_text(text)]
+    if failed:
+        items = np.unique(failed)
+        yield Sign(
+            "text that a tokenizer does not give back", len(items), "look at its letters", corpus.examples(items)
+        )
+
+
+def _lengths(words: Array) -> Lengths:
+    if not len(words):
+        return Lengths({}, 0, {})
+    shown = {p: int(np.percentile(words, p)) for p in PERCENTILES}
+    return Lengths(shown, int(words.max()), {limit: int((words > limit).sum()) for limit in LIMITS})
