@@ -36,6 +36,9 @@ class Batch:
     first_row: int = 0
 
     def __post_init__(self) -> None:
+        for name in ("labels", "offsets"):
+            if not isinstance(getattr(self, name), np.ndarray):
+                raise ShapeError(f"{name} must be an array, got {type(getattr(self, name)).__name__}; see Batch.pack")
         offsets = self.offsets
         if offsets.ndim != 1 or not offsets.size or offsets[0] != 0 or (np.diff(offsets) < 0).any():
             raise ShapeError(f"offsets must rise from 0, one more than there are sequences; got {offsets!r}")
@@ -44,6 +47,8 @@ class Batch:
         if np.issubdtype(self.labels.dtype, np.inexact) and not np.isfinite(self.labels).all():
             row = int(np.argwhere(~np.isfinite(self.labels))[0][0])
             raise NonFiniteError(f"row {row} of the batch holds NaN or infinity; clean the data before batching it")
+        if self.targets is not None and self.targets.dtype.kind == "f" and not np.isfinite(self.targets).all():
+            raise NonFiniteError("the targets hold NaN or infinity; clean the data before batching it")
         if self.loss_weights is not None:
             if self.loss_weights.shape != (len(self.labels),):
                 raise ShapeError(f"loss_weights {self.loss_weights.shape} do not match the {len(self.labels)} rows")
@@ -94,4 +99,6 @@ def _concatenate(sequences: Sequence[Sequence[int] | Array]) -> tuple[Array, Arr
     offsets = np.zeros(len(arrays) + 1, np.int64)
     np.cumsum([len(array) for array in arrays], out=offsets[1:])
     filled = [array for array in arrays if len(array)]
+    if len({array.shape[1:] for array in filled}) > 1:
+        raise ShapeError(f"rows of one batch have one width, got {sorted({array.shape[1:] for array in filled})}")
     return (np.concatenate(filled) if filled else np.zeros(0, np.int64)), offsets

@@ -29,6 +29,10 @@ class GradientError(DragomanError):
     """A derivative that disagrees with its numerical reference."""
 
 
+class DataError(DragomanError):
+    """Data that cannot be read, or a line of it that cannot be used."""
+
+
 class FileFormatError(DragomanError):
     """A file that is not what its reader expects."""
 

@@ -2,38 +2,102 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 import pytest
 
 from dragoman.batch import END, START
 from dragoman.data import toy_pairs
+from dragoman.data.toys import FIRST_LABEL, PLUS, Task, toy_texts
 from dragoman.errors import ConfigurationError
 
+SEQUENCE_TASKS: dict[Task, object] = {"copy": list, "reverse": lambda source: source[::-1], "sort": sorted}
+TASKS: list[Task] = ["copy", "reverse", "sort", "add"]
 
-@pytest.mark.parametrize(("task", "step"), [("copy", 1), ("reverse", -1)])
-def test_pairs(task: Literal["copy", "reverse"], step: int) -> None:
+
+@pytest.mark.parametrize(("task", "answer"), SEQUENCE_TASKS.items(), ids=SEQUENCE_TASKS)
+def test_pairs(task: Task, answer) -> None:  # type: ignore[no-untyped-def]
     pairs = toy_pairs(task, 200, 3, 5, np.random.default_rng(0))
     assert len(pairs) == len({tuple(source) for source, _ in pairs}) == 200
     assert {len(source) for source, _ in pairs} == {1, 2, 3, 4, 5}
     assert {label for source, _ in pairs for label in source} == {END + 1, END + 2, END + 3}
     for source, reference in pairs:
-        assert reference == [START, *source[::step], END]
+        assert reference == [START, *answer(source), END]
 
 
-def test_a_seed_repeats_the_pairs() -> None:
-    first, again, other = (toy_pairs("copy", 20, 4, 6, np.random.default_rng(seed)) for seed in (1, 1, 2))
+def test_sums() -> None:
+    """The same labels, read as arithmetic"""
+    pairs = toy_pairs("add", 2000, 11, 8, np.random.default_rng(0))
+    assert len(pairs) == len({tuple(source) for source, _ in pairs}) == 2000
+    lengths = set()
+    for source, (start, *written, end) in pairs:
+        left, right = "".join("0123456789+"[label - FIRST_LABEL] for label in source).split("+")
+        answer = "".join(str(label - FIRST_LABEL) for label in written)
+        assert (start, end) == (START, END)
+        assert answer == str(int(left) + int(right))
+        assert (left, right) == (str(int(left)), str(int(right))), "no leading zeros"
+        lengths.add((len(left), len(right)))
+    assert lengths == {(left, right) for left in (1, 2, 3) for right in (1, 2, 3)}  # 8 positions: 3 + 1 + 3 fit
+    assert max(label for source, _ in pairs for label in source) == FIRST_LABEL + PLUS
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_texts_are_the_same_task_in_words(task: Task) -> None:
+    texts = toy_texts(task, 300)
+    assert len({source for source, _ in texts}) == 300
+    for source, reference in texts:
+        if task == "add":
+            left, right = source.replace(" ", "").split("+")
+            assert reference == " ".join(str(int(left) + int(right)))
+            assert source == f"{' '.join(left)} + {' '.join(right)}"
+        else:
+            words = source.split(" ")
+            assert set(words) <= set("01234567")
+            assert reference.split(" ") == SEQUENCE_TASKS[task](words)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_seed_repeats_the_pairs(task: Task) -> None:
+    first, again, other = (toy_pairs(task, 20, 11, 6, np.random.default_rng(seed)) for seed in (1, 1, 2))
     assert first == again != other
+    assert toy_texts(task, 20) == toy_texts(task, 20) == toy_texts(task, 40)[:20] != toy_texts(task, 20, seed=1)
 
 
-def test_no_more_pairs_than_there_are() -> None:
-    """Two symbols, at most two of them: 2 + 4 sequences"""
-    with pytest.raises(ConfigurationError, match="gave 6 distinct sequences, not 100"):
-        toy_pairs("copy", 100, 2, 2, np.random.default_rng(0))
-    assert len(toy_pairs("copy", 6, 2, 2, np.random.default_rng(0))) == 6
+@pytest.mark.parametrize("task", TASKS)
+def test_the_default_texts_are_there(task: Task) -> None:
+    texts = toy_texts(task)
+    assert len(texts) == len(dict(texts)) == 20_000
 
 
-def test_an_unknown_task_is_refused() -> None:
+def test_a_source_and_its_reference_are_two_lists() -> None:
+    """Changing one must not change the other"""
+    ((source, reference),) = toy_pairs("copy", 1, 2, 2, np.random.default_rng(0))
+    source.clear()
+    assert len(reference) > 2
+
+
+@pytest.mark.parametrize(("task", "symbols", "longest", "there_are"), [("copy", 2, 2, 2 + 4), ("add", 11, 4, 100)])
+def test_no_more_pairs_than_there_are(task: Task, symbols: int, longest: int, there_are: int) -> None:
+    assert len(toy_pairs(task, there_are, symbols, longest, np.random.default_rng(0))) == there_are
+    with pytest.raises(ConfigurationError, match=f"gave {there_are} distinct sequences, not 200"):
+        toy_pairs(task, 200, symbols, longest, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    ("task", "samples", "symbols", "longest", "message"),
+    [
+        ("copi", 5, 2, 2, "no toy task 'copi'; choose copy, reverse, sort, add"),
+        ("copy", 0, 2, 2, "got 0 samples"),
+        ("copy", 5, 0, 2, "got 5 samples, 0 symbols"),
+        ("sort", 5, 2, 0, "to sort takes .* 1 positions; .* 0 positions"),
+        ("add", 5, 11, 2, "to add takes .* 3 positions; .* 2 positions"),
+        ("add", 5, 8, 5, "11 symbols, the ten digits and plus, not 8"),
+    ],
+)
+def test_what_cannot_be_is_refused(task: Task, samples: int, symbols: int, longest: int, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        toy_pairs(task, samples, symbols, longest, np.random.default_rng(0))
+
+
+def test_texts_of_an_unknown_task_are_refused() -> None:
     with pytest.raises(ConfigurationError, match="no toy task 'copi'"):
-        toy_pairs("copi", 5, 2, 2, np.random.default_rng(0))  # type: ignore[arg-type]
+        toy_texts("copi")  # type: ignore[arg-type]

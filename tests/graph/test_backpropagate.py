@@ -269,8 +269,25 @@ def test_gradient_is_laid_out_like_theta_with_shared_parameters_summed():
 def test_gradient_has_the_precision_of_theta():
     w = Parameter(np.ones((2, 2), np.float32))
     theta = Theta([w])
-    gradient = backpropagate(linear(np.ones((1, 2)), w), theta, [np.ones((1, 2))])
+    gradient = backpropagate(linear(np.ones((1, 2), np.float32), w), theta, [np.ones((1, 2))])
     assert gradient.dtype == np.float32
+
+
+def test_precisions_that_were_mixed_are_noticed():
+    w = Parameter(np.ones((2, 2), np.float32))
+    with pytest.raises(GraphError, match="float32 and float64 were mixed"):
+        backpropagate(linear(np.ones((1, 2)), w), Theta([w]), [np.ones((1, 2))])
+
+
+def test_inputs_of_a_node_are_released_with_it():
+    x = Tensor(np.ones(3))
+    hidden = activate(x, activation="tanh")
+    value = weakref.ref(hidden.value)
+    y = activate(hidden, activation="relu")
+    del hidden
+    assert value() is not None
+    backpropagate(y, [x], [np.ones(3)])
+    assert value() is None
 
 
 def test_a_recorded_pass_is_consumed_once():

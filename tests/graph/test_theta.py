@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.errors import ShapeError
+from dragoman.errors import GraphError, ShapeError
 from dragoman.graph import Parameter, Theta
 from dragoman.operations import linear, mean_squared_error
 from tests.strategies import generators, sizes
@@ -107,3 +107,10 @@ def test_trainable_segments(frozen, segments):
 def test_parameters_of_one_network_share_one_type():
     with pytest.raises(ShapeError, match="share one type"):
         Theta([Parameter(np.ones(2, np.float32)), Parameter(np.ones(2, np.float64))])
+
+
+def test_a_parameter_belongs_to_one_network():
+    w = Parameter(np.ones(2))
+    Theta([w])
+    with pytest.raises(GraphError, match="another network's theta"):
+        Theta([w])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -147,3 +150,21 @@ def test_two_embeddings_may_share_a_table() -> None:
     second = Embedding(5, 6, Initial(9, np.float64), table=first.table)
     assert second.table is first.table
     np.testing.assert_array_equal(value_of(first(LABELS, POSITIONS, Run())), value_of(second(LABELS, POSITIONS, Run())))
+
+
+def test_threads_with_sequences_of_other_lengths_do_not_disturb_each_other() -> None:
+    """The table of a fixed encoding grows while others read it."""
+
+    def read(layer: Embedding, length: int) -> int:
+        return len(value_of(layer(np.zeros(length, int), np.arange(length), Run())))
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(20):
+            layer = Embedding(5, 4, Initial())
+            lengths = [200 + 150 * (i % 7) for i in range(24)]
+            with ThreadPoolExecutor(8) as pool:
+                assert list(pool.map(read, [layer] * 24, lengths)) == lengths
+    finally:
+        sys.setswitchinterval(interval)

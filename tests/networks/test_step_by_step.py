@@ -97,3 +97,11 @@ def test_an_impossible_label_is_refused() -> None:
     network = small_transformer()
     with pytest.raises(LabelError, match=f"label {VOCABULARY} at row 1"):
         network.step(network.encode(Batch.pack([[4], [3]])), np.array([2, VOCABULARY]))
+
+
+def test_encoding_pairs_reads_their_sources() -> None:
+    network = small_transformer()
+    pairs = Batch.pairs([[4, 1, 4]], [[2, 1, 3]])
+    assert pairs.source is not None
+    for ours, theirs in zip(network.encode(pairs).remembered, network.encode(pairs.source).remembered, strict=True):
+        np.testing.assert_array_equal(ours.keys, theirs.keys)

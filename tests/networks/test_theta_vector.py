@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 
+from dragoman.batch import Batch
 from dragoman.errors import ConfigurationError, ShapeError
 from dragoman.graph import Array, backpropagate
 from dragoman.networks import Transformer
@@ -94,3 +97,13 @@ def test_a_shared_table_can_be_frozen_by_either_of_its_names() -> None:
     network = small_transformer(tied="all")
     network.freeze("reference_embedding")
     assert [name for name, parameter in network.named_parameters() if parameter.frozen] == ["source_embedding.table"]
+
+
+def test_a_copied_network_has_parameters_of_its_own() -> None:
+    network = small_transformer()
+    network.plain  # noqa: B018 - made and remembered, so that the copy could take the wrong one along
+    twin, before = copy.deepcopy(network), network.theta.values.copy()
+    twin.theta.values[:] = 0
+    np.testing.assert_array_equal(network.theta.values, before)
+    assert all((view == 0).all() for _, view in twin.named_arrays())
+    assert np.ptp(twin.plain(Batch.pairs([[4, 1]], [[2, 1, 3]]))) == 0

@@ -68,3 +68,13 @@ def test_logistic_is_its_definition_and_never_overflows():
 def test_an_unknown_name_is_refused():
     with pytest.raises(ConfigurationError, match=r"no activation 'swish'; choose one of identity, relu, logistic"):
         activate(np.ones(1), activation="swish")
+
+
+@pytest.mark.ledger("T-3.14-logistic")
+@pytest.mark.parametrize(
+    ("dtype", "x"), [(np.float32, -20.0), (np.float32, -80.0), (np.float64, -40.0), (np.float64, -700.0)]
+)
+def test_the_logistic_keeps_its_lower_tail(dtype, x):
+    y = activate(np.array([x, -x], dtype), activation="logistic")
+    np.testing.assert_allclose(y, [np.exp(x), 1.0], rtol=1e-6)
+    assert y.dtype == dtype

@@ -175,3 +175,15 @@ def test_add_normalize_is_drop_then_add_then_normalize(form, unused, rng, n, d, 
 def test_an_unknown_form_is_refused(call):
     with pytest.raises(ConfigurationError, match=r"'inside' or 'outside', got 'middle'"):
         call(np.ones((1, 2)), np.ones(2))
+
+
+@pytest.mark.ledger("L-41-ln")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("constant", [0.1, 1 / 3, 7.7, -1e6])
+@pytest.mark.parametrize("depth", [3, 7, 39])
+def test_a_constant_row_without_epsilon_is_0(dtype, constant, depth):
+    x, one, zero = Tensor(np.full((1, depth), constant, dtype)), np.ones(depth, dtype), np.zeros(depth, dtype)
+    y = normalize(x, one, zero, epsilon=0.0)
+    np.testing.assert_array_equal(y.value, 0)
+    (dx,) = backpropagate(y, [x], [np.ones((1, depth))])
+    np.testing.assert_array_equal(dx, 0)

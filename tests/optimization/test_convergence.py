@@ -12,7 +12,7 @@ import pytest
 from dragoman.errors import DragomanWarning
 from dragoman.graph import Array, Parameter, Theta
 from dragoman.loss import LossIndex, MeanSquaredError
-from dragoman.optimization import Adam, AdamW, a_priori_conditions, largest_curvature, local_convergence
+from dragoman.optimization import Adam, AdamW, a_priori_conditions, curvatures, local_convergence
 from tests.training.perceptrons import Perceptrons, rows
 
 
@@ -88,14 +88,15 @@ def test_the_printed_condition_does_not_cover_the_default_form() -> None:
 
 
 @pytest.mark.ledger("T-5.8-thm")
-def test_largest_curvature_of_a_quadratic() -> None:
+def test_curvatures_of_a_quadratic() -> None:
     rotation, _ = np.linalg.qr(np.random.default_rng(0).standard_normal((4, 4)))
     hessian = rotation @ np.diag([-9.0, 0.5, 2.0, 7.0]) @ rotation.T
-    assert largest_curvature(lambda theta: hessian @ theta, np.ones(4)) == pytest.approx(7.0, rel=1e-8)
+    found = curvatures(lambda theta: hessian @ theta, np.ones(4))
+    np.testing.assert_allclose(found, [-9.0, 0.5, 2.0, 7.0], rtol=1e-7)
 
 
 @pytest.mark.ledger("T-5.8-thm")
-def test_largest_curvature_of_a_network() -> None:
+def test_curvatures_of_a_network() -> None:
     """Gradients differenced once against losses differenced twice"""
     network, rng = Perceptrons(2, 2, 1, activation="tanh", seed=1), np.random.default_rng(1)
     batch, index = rows(rng.standard_normal((5, 2)), rng.standard_normal((5, 1))), LossIndex(MeanSquaredError())
@@ -114,4 +115,12 @@ def test_largest_curvature_of_a_network() -> None:
         (loss(u, v) - loss(u, -v) - loss(-u, v) + loss(-u, -v)) / (4 * h * h) for u, v in itertools.product(axes, axes)
     ]
     expected = np.linalg.eigvalsh(np.reshape(hessian, (len(start), len(start))))[-1]
-    assert largest_curvature(gradient, start) == pytest.approx(expected, rel=1e-4)
+    assert curvatures(gradient, start)[-1] == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.ledger("T-5.8-thm")
+@pytest.mark.parametrize("eigenvalues", [[-5.0, 1.0], [-2.0, -1.0], [0.0, 1.0]])
+def test_no_promise_where_there_is_no_minimum(eigenvalues: list[float]) -> None:
+    """A saddle, a maximum, a flat direction: the theorem is about none of them."""
+    assert not local_convergence(1e-4, np.array(eigenvalues), form="inside").holds
+    assert local_convergence(1e-4, np.abs(eigenvalues) + 0.1, form="inside").holds

@@ -11,7 +11,7 @@ import pytest
 from dragoman import Batch, Transformer, TransformerConfiguration
 from dragoman.graph import Array
 from dragoman.loss import Loss, LossIndex, MeanSquaredError, Regularization
-from dragoman.optimization import Adam, Constant, GradientDescent, Momentum
+from dragoman.optimization import Adam, Constant, GradientDescent, Momentum, Plateau
 from dragoman.training import Outcome, Stopping, train
 from tests.training.perceptrons import Perceptrons, rows
 
@@ -196,3 +196,13 @@ def test_no_step_beyond_the_last_one() -> None:
     outcome = train(network, [], optimizer, Constant(0.1), Stopping(0))
     assert outcome.reason == "all 0 steps were taken"
     np.testing.assert_array_equal(network.theta.values, before)
+
+
+def test_a_plateau_is_told_how_training_goes() -> None:
+    schedule = Plateau(4.0, patience=1)  # so fast that the loss explodes at once
+    batch = rows(np.ones((4, 1)), np.ones((4, 1)))
+    outcome = train(
+        Perceptrons(1, 1), [batch] * 3, GradientDescent(), schedule, Stopping(3), LossIndex(MeanSquaredError())
+    )
+    assert schedule.best == outcome.losses[0].index
+    assert schedule.rate == 1.0

@@ -81,6 +81,11 @@ def _visit(sinks: Sequence[Tensor], deltas: Sequence[Array | None], kept: set[in
         """Step 1: the deltas of all consumers add up."""
         if delta.shape != tensor.value.shape:
             raise ShapeError(f"a delta of shape {delta.shape} reached {tensor!r}: a derivative has its input's shape")
+        if delta.dtype != tensor.value.dtype:
+            raise GraphError(
+                f"a delta of type {delta.dtype} reached {tensor!r}: somewhere float32 and float64 were mixed; "
+                "give the inputs the type of the parameters"
+            )
         if id(tensor) in kept or tensor.node is None:
             at_leaf[id(tensor)] = at_leaf[id(tensor)] + delta if id(tensor) in at_leaf else delta
         if tensor.node is not None:
@@ -90,7 +95,7 @@ def _visit(sinks: Sequence[Tensor], deltas: Sequence[Array | None], kept: set[in
 
     for sink, delta in zip(sinks, deltas, strict=True):
         if delta is not None:
-            add(sink, np.asarray(delta))
+            add(sink, np.asarray(delta, sink.value.dtype))
     for node in reverse_order(sinks):
         slots = at_node.pop(id(node), None)
         if slots is not None:  # None: every consumer ignored this node's outputs

@@ -144,39 +144,26 @@ def _check(
         raise GradientError("nothing to check: no output depends on an input or parameter that wants a gradient")
     found = backpropagate([y for y, _ in recorded], tensors, [c for _, c in recorded])
 
-    def scalar() -> Any:
+    def evaluate() -> list[Any]:
+        """sum(c * y) kept apart by output element, so that those an input does not touch cancel exactly."""
         values = _outputs(function(*[value_of(leaf) for leaf in leaves], **options))
-        return sum(np.sum(c * value_of(y)) for c, y in zip(weights, values, strict=True))
+        return [c * value_of(y) for c, y in zip(weights, values, strict=True)]
 
     comparisons = []
-    size = sum(float(np.abs(c * value_of(y)).sum()) for c, y in zip(weights, outputs, strict=True))
-    noise = 4 * np.finfo(np.float64).eps * max(1.0, size) / DIFFERENCE_STEP  # what the subtraction loses
     for label, tensor, derivative in zip(labels, tensors, found, strict=True):
-        reference = central_differences(scalar, tensor)
+        reference, noise = measured_differences(evaluate, tensor)
         comparisons.append(
             compare(label, "central differences", derivative, reference, DIFFERENCE_TOLERANCE, max(FLOOR, noise))
         )
         if analytic:
-            reference = complex_step(scalar, tensor)
+            reference = complex_step(lambda: sum(y.sum() for y in evaluate()), tensor)
             comparisons.append(compare(label, "complex step", derivative, reference, COMPLEX_TOLERANCE))
     return GradientReport(tuple(comparisons))
 
 
 def central_differences(scalar: Callable[[], Any], tensor: Tensor) -> Array:
     """(L(x + h) - L(x - h)) / 2h for every element of a tensor that `scalar` reads."""
-    original = tensor.value
-    reference = np.empty(original.shape)
-    try:
-        for index in np.ndindex(original.shape):
-            pair = []
-            for sign in (1.0, -1.0):
-                tensor.value = original.copy()
-                tensor.value[index] += sign * DIFFERENCE_STEP
-                pair.append(float(scalar()))
-            reference[index] = (pair[0] - pair[1]) / (2 * DIFFERENCE_STEP)
-    finally:
-        tensor.value = original
-    return reference
+    return measured_differences(lambda: [np.asarray(scalar())], tensor)[0]
 
 
 def complex_step(scalar: Callable[[], Any], tensor: Tensor) -> Array:
@@ -193,6 +180,30 @@ def complex_step(scalar: Callable[[], Any], tensor: Tensor) -> Array:
     finally:
         tensor.value = original
     return reference
+
+
+def measured_differences(evaluate: Callable[[], list[Any]], tensor: Tensor) -> tuple[Array, float]:
+    """Central differences of the sum of all that `evaluate` returns, and what rounding may have added to them.
+
+    Each output element is subtracted by itself: one that the input does not touch cancels exactly, and only the last
+    digits of the others are lost.
+    """
+    original, precision = tensor.value, np.finfo(np.float64).eps
+    reference, noise = np.empty(original.shape), 0.0
+    try:
+        for index in np.ndindex(original.shape):
+            pair = []
+            for sign in (1.0, -1.0):
+                tensor.value = original.copy()
+                tensor.value[index] += sign * DIFFERENCE_STEP
+                pair.append(evaluate())
+            changes = [after - before for after, before in zip(*pair, strict=True)]
+            reference[index] = sum(change.sum() for change in changes) / (2 * DIFFERENCE_STEP)
+            touched = sum(float(np.abs(y[change != 0]).sum()) for y, change in zip(pair[0], changes, strict=True))
+            noise = max(noise, 2 * precision * touched / DIFFERENCE_STEP)
+    finally:
+        tensor.value = original
+    return reference, noise
 
 
 def _is_real(x: Any) -> bool:

@@ -46,6 +46,9 @@ class Operation(Generic[Result]):
         It may return `NotImplemented` for inputs it does not cover; the definition then runs.
         """
 
+        if engine == "numpy":
+            raise ConfigurationError("'numpy' is the definition of an operation; register an engine by another name")
+
         def attach(function: Function) -> Function:
             _engines.add(engine)
             self._faster[engine] = function

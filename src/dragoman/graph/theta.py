@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dragoman.errors import ShapeError
+from dragoman.errors import GraphError, ShapeError
 from dragoman.graph.tensor import Array, Parameter
 
 
@@ -26,6 +26,10 @@ class Theta:
         self.values: Array = np.empty(total, dtypes.pop())
         start = 0
         for parameter in self.parameters:
+            if parameter.slot is not None:
+                raise GraphError(
+                    f"{parameter!r} already belongs to another network's theta; build it anew for this one"
+                )
             stop = start + parameter.value.size
             self.values[start:stop] = parameter.value.ravel()
             parameter.slot = slice(start, stop)

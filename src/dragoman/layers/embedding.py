@@ -75,34 +75,38 @@ class Embedding(Layer):
 
     def __call__(self, labels: Array, positions: Array, run: Run, first_row: int = 0) -> Value:
         """labels [N], positions [N] -> [N, d]"""
-        self._make_room(positions)
+        fixed = self._fixed_rows(positions)
         dropout = run.dropout(self.dropout, self.site, first_row)
         if self.positions in CONCATENATED:
             words = embed(self.table, labels=labels, scale=self.scale)
-            return drop(concatenate_columns(words, self._fixed[positions]), dropout=dropout)
+            return drop(concatenate_columns(words, fixed[positions]), dropout=dropout)
         if self.positions == "joint":
             words = self.word(embed(self.table, labels=labels, scale=self.scale))
             mixed = add(words, embed(self.position_table, labels=positions))
             return drop(self.joined(activate(mixed, activation="tanh")), dropout=dropout)
         if self.positions in ("relative", "none"):
             return embed(self.table, labels=labels, scale=self.scale, dropout=dropout)
-        added = self._fixed if self.position_table is None else self.position_table
+        added = fixed if self.position_table is None else self.position_table
         return embed(self.table, added, labels=labels, positions=positions, scale=self.scale, dropout=dropout)
 
-    def _make_room(self, positions: Array) -> None:
-        """Fixed tables grow with the longest sequence seen; learned ones cannot."""
+    def _fixed_rows(self, positions: Array) -> Array:
+        """The constant table, long enough for these positions. It grows; learned ones cannot.
+
+        Callers use what is returned, never the attribute: another thread may replace that meanwhile.
+        """
+        fixed = self._fixed
         needed = int(positions.max(initial=-1)) + 1
         if self.positions in NEEDS_MAXIMUM_LENGTH:
-            known = len(self._fixed) if self.position_table is None else self.position_table.shape[0]
+            known = len(fixed) if self.position_table is None else self.position_table.shape[0]
             if needed > known:
                 raise LabelError(
                     f"a sequence of {needed} positions, but '{self.positions}' positions were built for {known}; "
                     "shorten the sequence or build the network with a larger maximum_length"
                 )
-        elif needed > len(self._fixed) and len(self._fixed):
-            self._fixed = _fixed_table(
-                self.positions, 2 * needed, self.depth, self.position_depth, np.dtype(self._fixed.dtype)
-            )
+        elif needed > len(fixed) and len(fixed):
+            fixed = _fixed_table(self.positions, 2 * needed, self.depth, self.position_depth, np.dtype(fixed.dtype))
+            self._fixed = fixed
+        return fixed
 
 
 def _fixed_table(

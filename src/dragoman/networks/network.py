@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from functools import cached_property
@@ -54,6 +55,19 @@ class Network(Layer, ABC):
     def plain(self) -> Self:
         """This network on the same memory without gradients: what prediction and decoding use."""
         return self.without_gradient()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """A network of its own: equal parameters in a theta of their own."""
+        twin = copy.copy(self)
+        memo[id(self)] = twin
+        for name, attribute in vars(self).items():
+            if name not in ("theta", "plain"):
+                setattr(twin, name, copy.deepcopy(attribute, memo))
+        twin.__dict__.pop("plain", None)
+        for parameter in twin.parameters():
+            parameter.slot = None
+        twin._bind()
+        return twin
 
     def freeze(self, *prefixes: str) -> None:
         """Leave the parameters whose names begin with a prefix unchanged by training ('encoder', 'decoder.0', ...)."""

@@ -256,8 +256,9 @@ class Transformer(Network):
             return stream.total
         return _settle(normalization, stream, run, first_row)[1]
 
-    def encode(self, source: Batch) -> TransformerState:
-        """Read the sources once; the state from which `step` writes their references."""
+    def encode(self, batch: Batch) -> TransformerState:
+        """Read the sources once; the state from which `step` writes their references. Of pairs, the sources count."""
+        source = batch if batch.source is None else batch.source
         plain = self.plain
         memory = value_of(plain._encode(source, Run()))
         nothing = np.zeros((len(source), 0, self.configuration.depth), memory.dtype)

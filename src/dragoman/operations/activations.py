@@ -25,8 +25,11 @@ def relu(x: Array) -> Array:
 
 
 def logistic(x: Array) -> Array:
-    """1 / (1 + e^-x) = (1 + tanh(x/2)) / 2, which never overflows (Observation 3.14)."""
-    return 0.5 * (1 + np.tanh(0.5 * x))
+    """1 / (1 + e^-x) (Observation 3.14), as e^x / (1 + e^x) for x < 0: no overflow, and its lower tail is kept."""
+    negative = x.real < 0
+    e = np.exp(np.where(negative, x, -x))
+    y: Array = np.where(negative, e, 1) / (1 + e)
+    return y
 
 
 def tanh(x: Array) -> Array:

@@ -39,14 +39,13 @@ def embed(
     if position_table is not None and positions is not None:
         check_rows("embed", positions, len(position_table), "position", "the position table")
         y = y + position_table[positions]
-    mask = None if dropout is None else dropout.mask(y.shape, y.dtype)
-    if mask is not None:
-        y = y * mask
+    if dropout is not None:
+        y = y * dropout.mask(y.shape, y.dtype)
 
     def backward(dy: Array) -> tuple[Array, Array | None]:
         """(4.3.29): de/dtable_s = scale * (the sum of dy over the rows whose label is s)"""
-        if mask is not None:
-            dy = dy * mask
+        if dropout is not None:
+            dy = dy * dropout.mask(dy.shape, dy.dtype)
         dtable = scatter_add(dy * scale, labels, len(table))
         if position_table is None or positions is None:
             return dtable, None

@@ -61,13 +61,14 @@ def cross_entropy(
 def mean_squared_error(y: Array, *, targets: Array) -> tuple[Array, Backward]:
     """e = (1/n) sum_i (y_i - t_i)^2 over all n elements          (thesis, Example 1.1; notes 3.6)"""
     check_shapes("mean_squared_error", **_same_axes(y, targets))
-    difference = y - targets
+    difference = y - targets.astype(y.real.dtype)
     with np.errstate(all="ignore"):  # what overflows is told below, once
         error = np.asarray((difference * difference).mean())
     check_finite("the mean squared error", error)
 
     def backward(derror: Array) -> Array:
-        return 2 * difference / difference.size * derror
+        dy: Array = 2 * difference / difference.size * derror
+        return dy
 
     return error, backward
 
@@ -78,6 +79,7 @@ def log_error(y: Array, *, targets: Array) -> tuple[Array, Backward]:
     check_shapes("log_error", **_same_axes(y, targets))
     if ((y.real < 0) | (y.real > 1)).any() or ((targets < 0) | (targets > 1)).any():
         raise LabelError("log_error compares probabilities: outputs and targets must lie between 0 and 1")
+    targets = targets.astype(y.real.dtype)
     # 0 log 0 = 0: a target that is certain asks nothing of the other outcome
     with np.errstate(all="ignore"):  # what overflows is told below, once
         ones = np.where(targets > 0, -np.log(np.where(targets > 0, y, 1)), 0)

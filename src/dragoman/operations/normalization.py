@@ -23,12 +23,16 @@ Form = Literal["inside", "outside"]
 def standardize_rows(x: Array, form: Form, epsilon: float) -> tuple[Array, Callable[[Array], Array]]:
     """xhat = (x - mu) / r with r = sqrt(sigma^2 + eps) or sigma + eps; and its derivative.
 
-    A row whose deviation is exactly 0 gives 0 when eps = 0, as does its derivative.
+    A constant row gives 0 when eps = 0, as does its derivative.
     """
     if form not in ("inside", "outside"):
         raise ConfigurationError(f"a normalization form is 'inside' or 'outside', got '{form}'")
-    centred = x - x.mean(axis=1, keepdims=True)
+    mean = x.mean(axis=1, keepdims=True)
+    centred = x - mean
     variance = (centred * centred).mean(axis=1, keepdims=True)
+    if epsilon == 0:  # what is left of a constant row is the rounding of its mean
+        constant = variance.real <= (8 * np.finfo(x.dtype).eps * mean.real) ** 2
+        centred, variance = np.where(constant, 0, centred), np.where(constant, 0, variance)
     sigma = np.sqrt(variance)
     r = np.sqrt(variance + epsilon) if form == "inside" else sigma + epsilon
     inverse = _reciprocal(r)
@@ -37,9 +41,9 @@ def standardize_rows(x: Array, form: Form, epsilon: float) -> tuple[Array, Calla
 
     def backward(dxhat: Array) -> Array:
         """(4.3.7): the third term has sigma, not sigma + eps, below it; at sigma = 0 it is 0 (its limit)."""
-        mean = dxhat.mean(axis=1, keepdims=True)
+        average = dxhat.mean(axis=1, keepdims=True)
         projection = (xhat * dxhat).mean(axis=1, keepdims=True)
-        dx: Array = (dxhat - mean) * inverse - xhat * projection * slope
+        dx: Array = (dxhat - average) * inverse - xhat * projection * slope
         return dx
 
     return xhat, backward
@@ -91,8 +95,7 @@ def add_normalize(
     check_shapes(
         "add_normalize", update=(update, "N d"), residual=(residual, "N d"), gamma=(gamma, "d"), beta=(beta, "d")
     )
-    mask = None if dropout is None else dropout.mask(update.shape, update.dtype)
-    total = residual + (update if mask is None else update * mask)
+    total = residual + (update if dropout is None else update * dropout.mask(update.shape, update.dtype))
     xhat, standardize_backward = standardize_rows(total, form, epsilon)
     y = xhat * gamma + beta
 
@@ -105,7 +108,7 @@ def add_normalize(
         dsum = standardize_backward(dy * gamma)
         if dtotal is not None:
             dsum = dsum + dtotal
-        dupdate = dsum if mask is None else dsum * mask
+        dupdate = dsum if dropout is None else dsum * dropout.mask(dsum.shape, dsum.dtype)
         return dupdate, dsum, dgamma, dbeta
 
     return (total, y), backward

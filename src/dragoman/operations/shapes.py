@@ -35,6 +35,8 @@ def check_offsets(operation: str, rows: Array, offsets: Array, name: str = "x") 
     """The sequences cover the rows exactly."""
     if len(rows) != offsets[-1]:
         raise ShapeError(f"{operation}: {name} has shape {rows.shape}, but the offsets end at {offsets[-1]}")
+    if offsets[0] != 0 or (offsets[1:] < offsets[:-1]).any():
+        raise ShapeError(f"{operation}: offsets must rise from 0, got {offsets}")
 
 
 def check_labels(operation: str, labels: Array, vocabulary: int) -> None:

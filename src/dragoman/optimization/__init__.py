@@ -1,7 +1,7 @@
 """Optimization algorithms, learning-rate schedules, clipping, and what is known about convergence."""
 
 from dragoman.optimization.algorithms import AdaGrad, Adam, AdamW, GradientDescent, Momentum, RMSprop
-from dragoman.optimization.convergence import a_priori_conditions, largest_curvature, local_convergence
+from dragoman.optimization.convergence import a_priori_conditions, curvatures, local_convergence
 from dragoman.optimization.optimizer import Optimizer, clip_gradient, gradient_norm
 from dragoman.optimization.schedules import Constant, Cosine, LinearDecay, Plateau, Schedule, ThesisWarmUp
 
@@ -21,7 +21,7 @@ __all__ = [
     "ThesisWarmUp",
     "a_priori_conditions",
     "clip_gradient",
+    "curvatures",
     "gradient_norm",
-    "largest_curvature",
     "local_convergence",
 ]

@@ -25,19 +25,21 @@ def a_priori_conditions(beta1: float, beta2: float) -> list[str]:
 
 @dataclass(frozen=True)
 class LocalConvergence:
-    """The two sides of (5.2.2): Adam converges locally and exponentially if left < right."""
+    """The two sides of (5.2.2), and whether the point is a minimum at all: every curvature above 0."""
 
     left: float
     right: float
+    minimum: bool
 
     @property
     def holds(self) -> bool:
-        return self.left < self.right
+        """Adam converges locally and exponentially."""
+        return self.minimum and self.left < self.right
 
 
 def local_convergence(
     rate: float,
-    curvature: float,
+    curvatures: Array | float,
     beta1: float = 0.9,
     epsilon: float = 1e-8,
     form: Literal["outside", "inside"] = "outside",
@@ -48,20 +50,26 @@ def local_convergence(
     outside  D = eps, for the denominator sqrt(vhat) + eps of (5.2.1), to which the printed condition does not
              apply. Confirmed by simulation on quadratics; a proof would need sqrt(v) to be smooth at 0.
 
-    `largest_curvature` finds max(lambda) for a small problem.
+    The theorem supposes a minimum with all lambda > 0; `curvatures` finds them for a small problem.
     """
+    values = np.atleast_1d(np.asarray(curvatures, np.float64))
     if form not in ("outside", "inside"):
         raise ConfigurationError(f"epsilon stands 'outside' or 'inside' the root, got '{form}'")
     below = epsilon if form == "outside" else epsilon**0.5
-    return LocalConvergence(rate * curvature * (1 - beta1) / below, 2 * beta1 + 2)
+    left = rate * float(values.max()) * (1 - beta1) / below
+    return LocalConvergence(left, 2 * beta1 + 2, bool(values.min() > 0))
 
 
-def largest_curvature(gradient: Callable[[Array], Array], theta: Array, step: float = 1e-5) -> float:
-    """The largest eigenvalue of the Hessian, by central differences of the gradient: 2p gradients, so small p only."""
+def curvatures(gradient: Callable[[Array], Array], theta: Array, step: float = 1e-5) -> Array:
+    """The eigenvalues of the Hessian, ascending, by central differences of the gradient: 2p gradients, so small p.
+
+    Computed in float64; the gradient should be too.
+    """
+    point = theta.astype(np.float64)
     columns = []
-    for u in range(theta.size):
-        shift = np.zeros_like(theta)
+    for u in range(point.size):
+        shift = np.zeros_like(point)
         shift[u] = step
-        columns.append((gradient(theta + shift) - gradient(theta - shift)) / (2 * step))
+        columns.append((gradient(point + shift) - gradient(point - shift)) / (2 * step))
     hessian = np.stack(columns, axis=1)
-    return float(np.linalg.eigvalsh((hessian + hessian.T) / 2)[-1])
+    return np.linalg.eigvalsh((hessian + hessian.T) / 2)

@@ -11,7 +11,7 @@ from dragoman.layers import Run
 from dragoman.loss import Loss, LossIndex
 from dragoman.networks import Network
 from dragoman.operations import Noise
-from dragoman.optimization import Optimizer, Schedule, clip_gradient
+from dragoman.optimization import Optimizer, Plateau, Schedule, clip_gradient
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,8 @@ def train(
         loss, gradient = loss_index.differentiate(network, batch, Run(Noise(seed, t)))
         norm = clip_gradient(network.theta, gradient, clip)
         optimizer.update(network.theta, gradient, schedule(t))
+        if isinstance(schedule, Plateau):
+            schedule.observe(loss.index)
         outcome.losses.append(loss)
         outcome.norms.append(norm)
         if on_step is not None:

@@ -7,9 +7,9 @@ from functools import cache, partial
 import numpy as np
 
 from dragoman.analysis.audit.architecture import random
-from dragoman.analysis.audit.claim import Evidence, claim, equal, holds, proved
+from dragoman.analysis.audit.claim import Evidence, all_hold, claim, equal, holds, proved
 from dragoman.graph import Array, GradientReport, Tensor, Value, backpropagate, gradient_check
-from dragoman.operations import embed
+from dragoman.operations import attend_cross, attend_self, embed
 from dragoman.operations.teaching import thesis
 from dragoman.operations.teaching.jacobians import numerical_jacobian
 
@@ -129,6 +129,23 @@ def transform_jacobians() -> Evidence:
     by_biases = numerical_jacobian(lambda b: x @ weights + b, biases)
     report = gradient_check(thesis.transform, random(2, 3, 4), random(4, 2, 2), random(2, 2))
     return equal(by_weights, np.einsum("a,bc->bac", x, np.eye(2))) & equal(by_biases, np.eye(2)) & proved(report)
+
+
+@claim(
+    "T-L27",
+    title="Attention as training runs it, packed and ragged",
+    formula=r"O = S\left(\frac{Q K^\top}{\sqrt{\tilde{d}}} + M\right) V",
+)
+def attention_packed() -> Evidence:
+    """h = 1, 2, 4 heads, sequences of several lengths and an empty one, self and cross, causal and not."""
+    offsets, memory = np.array([0, 3, 3, 7]), np.array([0, 2, 5, 6])
+    checks = [gradient_check(attend_self, random(7, 12), offsets=offsets, heads=h, causal=h > 1) for h in (1, 2, 4)]
+    checks.append(
+        gradient_check(
+            attend_cross, random(7, 4), random(6, 8), offsets=offsets, memory_offsets=memory, heads=2, scaled=False
+        )
+    )
+    return all_hold(map(proved, checks))
 
 
 # --- 4.3 I: embedding ---

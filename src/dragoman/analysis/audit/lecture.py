@@ -7,7 +7,17 @@ import numpy as np
 from dragoman.analysis.audit.architecture import random
 from dragoman.analysis.audit.claim import Evidence, claim, equal, holds, proved
 from dragoman.graph import Array, Value, gradient_check, value_of
-from dragoman.operations import add, attend, cross_entropy, linear, normalize
+from dragoman.operations import (
+    add,
+    attend,
+    attend_self,
+    concatenate_columns,
+    cross_entropy,
+    embed,
+    linear,
+    normalize,
+)
+from dragoman.operations.positions import interleaved_sinusoid
 from dragoman.operations.teaching.lecture import (
     asymmetric_attention,
     attention_matrix,
@@ -106,6 +116,53 @@ def pre_norm_block() -> Evidence:
         return add(y, linear(linear(normalize(y, gamma, beta, epsilon=0.0), w1, activation="tanh"), w2))
 
     return proved(gradient_check(block, X))
+
+
+@claim(
+    "L-45-equiv",
+    title="Permuted tokens give permuted features",
+    formula=r"X^{(0)} P \mapsto X^{(m)} P",
+)
+def equivariance() -> Evidence:
+    u_q, u_k, v = random(H, K, D), random(H, K, D, seed=1), random(H, D, D)
+    order = np.array([3, 0, 4, 1, 2])
+
+    def features(x: Array, causal: bool) -> Array:
+        return value_of(full_rank_attention(x, u_q, u_k, v, causal=causal))
+
+    causal = np.abs(features(X[order], True) - features(X, True)[order]).max()
+    return equal(features(X[order], False), features(X, False)[order]) & holds(bool(causal > 1e-3))
+
+
+@claim(
+    "L-47-add",
+    "L-48-concat",
+    "L-49-fixed",
+    "L-50-learnedpos",
+    title="Positions added or appended, fixed or learned",
+    formula=r"x_n + p_n, \quad [x_n, p_n]",
+)
+def positions() -> Evidence:
+    table, labels, places = random(6, D), np.array([2, 5, 2]), np.array([0, 1, 2])
+    fixed = interleaved_sinusoid(3, D)
+    added = value_of(embed(table, fixed, labels=labels, positions=places))
+    appended = value_of(concatenate_columns(embed(table, labels=labels), fixed[places]))
+    learned = gradient_check(embed, table, random(3, D), labels=labels, positions=places)
+    return (
+        equal(added, table[labels] + fixed)
+        & equal(appended, np.concatenate((table[labels], fixed), axis=1))
+        & proved(learned, "position_table")
+    )
+
+
+@claim(
+    "L-51-relative",
+    title="A bias for each distance, in the scores",
+    formula=r"k_n^\top q_{n'} + b_{n - n'}",
+)
+def relative() -> Evidence:
+    report = gradient_check(attend_self, random(N, 3 * D), random(H, 3), offsets=np.array([0, 2, N]), heads=H)
+    return proved(report)
 
 
 @claim(

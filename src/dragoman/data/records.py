@@ -1,0 +1,106 @@
+"""What readers give: samples as text with their place, and an account of every line that could not be used."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, get_args
+
+from dragoman.errors import ConfigurationError, DataError
+
+KEPT_EXAMPLES = 5
+EXCERPT = 60
+
+OnBadLine = Literal["error", "skip"]
+
+_no_text = re.compile("[\0\ud800-\udfff]")
+
+
+class Record(NamedTuple):
+    """One sample: its fields (source and reference, or label and text, or text alone) and where they stand.
+
+    `line` is counted from 1: the line where the sample begins, or its row in a file that has no lines (Parquet).
+    """
+
+    fields: tuple[str, ...]
+    file: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One line that could not be used: the kind of problem, its place, what was found."""
+
+    reason: str
+    file: str
+    line: int
+    detail: str = ""
+    excerpt: str = ""
+
+    def __str__(self) -> str:
+        detail = f" ({self.detail})" if self.detail else ""
+        shown = f": {self.excerpt}" if self.excerpt else ""
+        return f"{self.file}, line {self.line}: {self.reason}{detail}{shown}"
+
+
+@dataclass
+class Problems:
+    """Bad lines met while reading: the first one is an error, or all are counted and the first of each kind kept."""
+
+    on_bad_line: OnBadLine = "error"
+    counts: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, list[Problem]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.on_bad_line not in get_args(OnBadLine):
+            raise ConfigurationError(f"--on-bad-line is error or skip, not '{self.on_bad_line}'")
+
+    def add(self, reason: str, file: str, line: int, text: str = "", detail: str = "") -> None:
+        """`reason` is the same words for all lines of that kind; `detail` and `text` are of this line."""
+        excerpt = repr(text if len(text) <= EXCERPT else text[:EXCERPT] + "...") if text else ""
+        problem = Problem(reason, file, line, detail, excerpt)
+        if self.on_bad_line == "error":
+            raise DataError(f"{problem} (use --on-bad-line skip to leave such lines out and have them counted)")
+        self.counts[reason] += 1
+        kept = self.examples.setdefault(reason, [])
+        if len(kept) < KEPT_EXAMPLES:
+            kept.append(problem)
+
+    def __len__(self) -> int:
+        return self.counts.total()
+
+    def lines(self) -> list[str]:
+        """The account in words, most frequent kind first; empty when nothing was wrong."""
+        told = []
+        for reason, count in self.counts.most_common():
+            told.append(f"{count:,} line{'s' if count > 1 else ''} left out: {reason}")
+            told += [f"    {problem}" for problem in self.examples[reason]]
+        return told
+
+
+def clean(text: str) -> str:
+    """The text in NFC, without the white space around it."""
+    return (text if text.isascii() else unicodedata.normalize("NFC", text)).strip()
+
+
+def make_record(values: Sequence[str], names: Sequence[str], file: str, line: int, problems: Problems) -> Record | None:
+    """The fields as a record, or a problem when a field is empty or holds what no text holds."""
+    fields = tuple([clean(value) for value in values])
+    for text in fields:
+        if not text or _no_text.search(text):
+            _say_why(fields, names, file, line, problems)
+            return None
+    return Record(fields, file, line)
+
+
+def _say_why(fields: Sequence[str], names: Sequence[str], file: str, line: int, problems: Problems) -> None:
+    for name, text in zip(names, fields, strict=True):
+        found = _no_text.search(text)
+        if not text:
+            return problems.add(f"empty {name}", file, line, " | ".join(fields) if any(fields) else "")
+        if found:
+            what = "a NUL character" if found[0] == "\0" else "half a surrogate pair"
+            return problems.add(what, file, line, text, f"in the {name}")

@@ -1,0 +1,145 @@
+"""Repairs of a corpus: text is put in order, pairs that would harm are taken out, and all of it is accounted for."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+import numpy as np
+
+from dragoman.data.doctor import Corpus, ratio_outliers
+from dragoman.errors import ConfigurationError, DataError
+from dragoman.graph import Array
+
+# What each repair does; the first three change text, the others leave pairs out.
+REPAIRS = {
+    "spaces": "white space collapsed, no-break spaces made plain, invisible and control characters removed",
+    "quotes": "curly and angular quotation marks made straight",
+    "dashes": "hyphens and dashes of every length made one of each",
+    "empties": "pairs with an empty side left out",
+    "duplicates": "pairs that were there before left out",
+    "outliers": "pairs with one side far too long for the other left out",
+    "identical": "pairs whose two sides are the same left out",
+}
+DEFAULT = ("spaces", "quotes", "dashes", "empties", "duplicates", "outliers")
+
+INVISIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060\ufeff]")
+QUOTES = str.maketrans({**dict.fromkeys("“”„‟«»", '"'), **dict.fromkeys("‘’‚‛‹›", "'")})
+DASHES = str.maketrans({**dict.fromkeys("‐‑‒−", "-"), **dict.fromkeys("–―", "—")})
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a cleaning did: pairs in and out, texts changed by each repair, pairs left out by each."""
+
+    read: int
+    written: int
+    changed: Counter[str]
+    removed: Counter[str]
+
+
+def repair_text(text: str, repairs: Collection[str]) -> tuple[str, list[str]]:
+    """The text in order, and which repairs changed it."""
+    changed = []
+    for name, mended in (
+        ("spaces", lambda t: " ".join(INVISIBLE.sub("", t).split())),
+        ("quotes", lambda t: t.translate(QUOTES)),
+        ("dashes", lambda t: t.translate(DASHES)),
+    ):
+        if name in repairs:
+            after = mended(text)
+            if after != text:
+                changed.append(name)
+            text = after
+    return text, changed
+
+
+def clean(corpus: Corpus, out: Path, removed: Path, repairs: Collection[str] = DEFAULT) -> Outcome:
+    """Write the repaired corpus as TSV, and beside it what was left out, each pair with its reason and place."""
+    unknown = sorted(set(repairs) - REPAIRS.keys())
+    if unknown:
+        raise ConfigurationError(f"there is no repair '{unknown[0]}'; choose from {', '.join(REPAIRS)}")
+    reasons = _reasons(corpus, repairs)
+    changed: Counter[str] = Counter()
+    left_out: Counter[str] = Counter()
+    with written(out) as kept, written(removed) as dropped:
+        for i, (source, reference) in enumerate(_repaired(corpus, repairs, changed)):
+            if i in reasons:
+                file, line = corpus.places[i]
+                left_out[reasons[i]] += 1
+                dropped.write(f"{reasons[i]}\t{corpus.files[file]}\t{line}\t{_cell(source)}\t{_cell(reference)}\n")
+            else:
+                kept.write(f"{_cell(source)}\t{_cell(reference)}\n")
+    return Outcome(len(corpus), len(corpus) - left_out.total(), changed, left_out)
+
+
+def _repaired(corpus: Corpus, repairs: Collection[str], changed: Counter[str]) -> Iterator[tuple[str, str]]:
+    for sources, references in zip(corpus.chunks(0), corpus.chunks(1), strict=True):
+        for pair in zip(sources, references, strict=True):
+            (source, first), (reference, second) = (repair_text(text, repairs) for text in pair)
+            changed.update({*first, *second})
+            yield source, reference
+
+
+def _reasons(corpus: Corpus, repairs: Collection[str]) -> dict[int, str]:
+    """Why each pair that is left out is left out; the first reason that applies."""
+    reasons: dict[int, str] = {}
+    seen: set[int] = set()
+    sizes = np.zeros((len(corpus), 2), np.int64)
+    for i, (source, reference) in enumerate(_repaired(corpus, repairs, Counter())):
+        sizes[i] = len(source), len(reference)
+        key = hash((source, reference))
+        if "empties" in repairs and not (source.strip() and reference.strip()):
+            reasons[i] = "empties"
+        elif "identical" in repairs and source == reference:
+            reasons[i] = "identical"
+        elif "duplicates" in repairs and key in seen:
+            reasons[i] = "duplicates"
+        seen.add(key)
+    if "outliers" in repairs:
+        for i in _outliers(sizes):
+            reasons.setdefault(int(i), "outliers")
+    return reasons
+
+
+def _outliers(sizes: Array) -> Array:
+    return ratio_outliers(sizes[:, 0], sizes[:, 1])
+
+
+def _cell(text: str) -> str:
+    """A field of a TSV file has no tabs and no line breaks."""
+    return re.sub(r"[\t\r\n]+", " ", text)
+
+
+@contextmanager
+def written(path: Path) -> Iterator[TextIO]:
+    """A text file, compressed if its name ends in .gz, that gets its name when it is complete."""
+    work = path.with_name(f".{path.name}.part")
+    try:
+        opened = gzip.open if path.suffix == ".gz" else open
+        with opened(work, "wt", encoding="utf-8", newline="\n") as file:
+            yield file
+        work.replace(path)
+    except OSError as error:
+        raise DataError(f"{path} could not be written: {error}") from None
+    finally:
+        work.unlink(missing_ok=True)
+
+
+def write_parts(corpus: Corpus, parts: Array, names: Iterable[str], directory: Path) -> dict[str, int]:
+    """One TSV file for each part of a split; how many pairs each holds."""
+    counts = {}
+    for part, name in enumerate(names):
+        items = np.flatnonzero(parts == part)
+        with written(directory / f"{name}.tsv") as file:
+            for i in items:
+                source, reference = (_cell(store.text(int(i))) for store in corpus.texts)
+                file.write(f"{source}\t{reference}\n")
+        counts[name] = len(items)
+    return counts

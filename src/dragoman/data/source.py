@@ -1,0 +1,226 @@
+"""A file as it lies there: maybe compressed, maybe standard input, read in bounded memory, decoded line by line."""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import gzip
+import importlib
+import io
+import lzma
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, cast
+
+from dragoman.data.records import Problems
+from dragoman.errors import ConfigurationError, DataError
+
+LONGEST_LINE = 1 << 20  # characters; a longer line is no sentence, and must not fill the memory
+COMPRESSIONS = (".gz", ".xz", ".bz2", ".zst")
+STANDARD_INPUT = "-"
+NO_CHARACTER_SETS = ("idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape")
+
+UNDECODABLE = "\udc80"  # stands where bytes could not be decoded; no decoder gives it for valid text
+codecs.register_error("dragoman.undecodable", lambda error: (UNDECODABLE, cast(UnicodeDecodeError, error).end))
+
+
+class Line(NamedTuple):
+    """One line of a file, counted from 1, without its end; `fault` says why it cannot be used as text.
+
+    Of a line that is too long only its quotes are kept, paired off: enough for CSV to know if a field is still open.
+    """
+
+    number: int
+    text: str
+    fault: str = ""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where text comes from: a path, or '-' for standard input."""
+
+    name: str
+    encoding: str = "utf-8"
+
+    def __post_init__(self) -> None:
+        if not self.name or "\0" in self.name:
+            raise ConfigurationError(f"{self.name!r} is no file name; give a path, or - for standard input")
+        try:
+            "a".encode(self.encoding)  # a LookupError also for codecs that are not of text
+            known = codecs.lookup(self.encoding).name.replace("-", "_") not in NO_CHARACTER_SETS
+        except (LookupError, ValueError):
+            known = False
+        if not known:
+            raise ConfigurationError(f"there is no text encoding '{self.encoding}'; utf-8, utf-16, latin-1, cp1252 ...")
+
+    @property
+    def shown(self) -> str:
+        """The name in messages."""
+        return "standard input" if self.name == STANDARD_INPUT else self.name
+
+    @property
+    def compression(self) -> str:
+        suffix = Path(self.name).suffix.lower()
+        return suffix if suffix in COMPRESSIONS else ""
+
+    @property
+    def extension(self) -> str:
+        """The extension that tells the format, in lower case: 'tsv' for pairs.TSV.gz."""
+        suffixes = [suffix.lower() for suffix in Path(self.name).suffixes]
+        while suffixes and suffixes[-1] in COMPRESSIONS:
+            suffixes.pop()
+        return suffixes[-1][1:] if suffixes else ""
+
+    @property
+    def passes_once(self) -> bool:
+        """Whether the bytes are gone once read: standard input and named pipes."""
+        try:
+            return self.name == STANDARD_INPUT or Path(self.name).is_fifo()
+        except OSError:  # opening it will say what is wrong
+            return False
+
+    @contextmanager
+    def open(self) -> Iterator[BinaryIO]:
+        """The bytes, decompressed. What the file system or the decompressor dislikes becomes a DataError."""
+        try:
+            if self.name == STANDARD_INPUT:
+                yield _standard_input()
+                return
+            if Path(self.name).is_dir():
+                raise DataError(f"{self.name} is a directory; name the files in it")
+            with Path(self.name).open("rb") as raw, _decompressed(raw, self.compression, self.name) as stream:
+                yield stream
+        except FileNotFoundError:
+            raise DataError(f"{self.name} does not exist; check the path") from None
+        except PermissionError:
+            raise DataError(f"{self.shown} may not be read: no permission; ask its owner, or copy it") from None
+        except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
+            how = f" as {self.compression}; it may be damaged or cut short" if self.compression else ""
+            raise DataError(f"{self.shown} cannot be read{how}: {error}") from None
+
+    def lines(self, problems: Problems) -> Iterator[tuple[int, str]]:
+        """(line number, text) of the lines that are text; the others are problems."""
+        for number, text, fault in self.physical_lines():
+            if fault:
+                problems.add(fault, self.shown, number, text)
+            else:
+                yield number, text
+
+    def physical_lines(self) -> Iterator[Line]:
+        """All lines, good or not, in bounded memory. An empty file is an error."""
+        with self.open() as stream, self._decoded(stream) as text:
+            number, line = 1, text.readline(LONGEST_LINE + 1).removeprefix("\ufeff")
+            if not line:
+                raise DataError(f"{self.shown} is empty; expected at least one line")
+            while line:
+                if len(line) > LONGEST_LINE:
+                    quotes = line.count('"') + _discard_line(line, text)
+                    yield Line(number, '"' * (quotes % 2), f"longer than {LONGEST_LINE:,} characters")
+                elif UNDECODABLE in line:
+                    yield Line(number, _without_end(line).replace(UNDECODABLE, "\ufffd"), f"not {self.encoding}")
+                elif "\0" in line:
+                    yield Line(number, _without_end(line), "a NUL character")
+                else:
+                    yield Line(number, _without_end(line))
+                number, line = number + 1, text.readline(LONGEST_LINE + 1)
+
+    @contextmanager
+    def _decoded(self, stream: BinaryIO) -> Iterator[io.TextIOWrapper]:
+        text = io.TextIOWrapper(stream, self.encoding, "dragoman.undecodable", newline="\n")
+        try:
+            yield text
+        except UnicodeError as error:  # a UTF-16 stream without byte order mark, and the like
+            raise DataError(f"{self.shown} is not {self.encoding}: {error}") from None
+        finally:
+            text.detach()
+
+
+def _without_end(line: str) -> str:
+    return line.removesuffix("\n").removesuffix("\r")
+
+
+def _discard_line(line: str, text: io.TextIOWrapper) -> int:
+    """Read to the end of the line that began with `line`; the number of quotes passed over."""
+    quotes = 0
+    while line and not line.endswith("\n"):
+        line = text.readline(LONGEST_LINE)
+        quotes += line.count('"')
+    return quotes
+
+
+def _standard_input() -> BinaryIO:
+    stream = getattr(sys.stdin, "buffer", None)
+    if stream is None:
+        raise DataError("there is no standard input to read; name a file instead of -")
+    return cast(BinaryIO, stream)
+
+
+@contextmanager
+def _decompressed(raw: BinaryIO, compression: str, name: str) -> Iterator[BinaryIO]:
+    if compression == ".gz":
+        with gzip.open(raw) as stream:
+            yield cast(BinaryIO, stream)
+    elif compression == ".xz":
+        with lzma.open(raw) as xz:
+            yield cast(BinaryIO, xz)
+    elif compression == ".bz2":
+        with bz2.open(raw) as bz:
+            yield cast(BinaryIO, bz)
+    elif compression == ".zst":
+        yield io.BufferedReader(_Zstd(raw, name))
+    else:
+        yield raw
+
+
+def need_extra(module: str, file: str, what: str) -> Any:
+    """The module of an optional dependency, or an error that says how to install it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        missing = module.partition(".")[0]
+        raise DataError(f"{file}: {what} files need the package {missing}; pip install 'dragoman[formats]'") from None
+
+
+class _Zstd(io.RawIOBase):
+    """Zstandard frames, one after the other. (The package's own reader takes a file cut short for a complete one.)"""
+
+    def __init__(self, raw: BinaryIO, name: str) -> None:
+        self._zstandard = need_extra("zstandard", name, ".zst")
+        self._raw, self._compressed, self._pending = raw, b"", memoryview(b"")
+        self._frame = self._new_frame()
+
+    def _new_frame(self) -> Any:
+        self._inside = False
+        return self._zstandard.ZstdDecompressor().decompressobj()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        while not self._pending:
+            # few bytes at a time: each may stand for 32 KiB
+            compressed = self._compressed or self._raw.read(256)
+            if not compressed:
+                if self._inside:
+                    raise EOFError("the file ends in the middle of a frame")
+                return 0
+            self._pending = memoryview(self._decompress(compressed))
+        count = min(len(buffer), len(self._pending))
+        buffer[:count] = self._pending[:count]
+        self._pending = self._pending[count:]
+        return count
+
+    def _decompress(self, compressed: bytes) -> bytes:
+        self._inside, self._compressed = True, b""
+        try:
+            found: bytes = self._frame.decompress(compressed)
+        except self._zstandard.ZstdError as error:
+            raise OSError(str(error)) from None
+        if self._frame.eof:
+            self._compressed = self._frame.unused_data
+            self._frame = self._new_frame()
+        return found
