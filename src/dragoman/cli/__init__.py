@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from dragoman import __version__
+from dragoman.cli import data
 from dragoman.cli.check import check
 from dragoman.cli.inspect import inspect
 from dragoman.errors import DragomanError
@@ -38,6 +39,7 @@ def options(
 
 app.command()(check)
 app.command()(inspect)
+app.add_typer(data.app, name="data")
 
 
 def main() -> None:

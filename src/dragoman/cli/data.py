@@ -1,0 +1,230 @@
+"""dragoman data: look at a corpus, repair it, split it, fetch one."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Literal, cast
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from dragoman.data.doctor import Corpus, Report, examine, leakage
+from dragoman.data.readers import Layout, Reading, read_records
+from dragoman.data.repairs import DEFAULT, REPAIRS, clean, write_parts
+from dragoman.data.splits import PARTS, Splitting, assign_parts
+from dragoman.errors import ConfigurationError, DragomanError
+
+app = typer.Typer(help="Look at a corpus, repair it, split it, fetch one.", no_args_is_help=True)
+
+Files = Annotated[
+    list[str],
+    typer.Argument(metavar="FILE...", help="Files of pairs; - for standard input; train.en,train.es for two."),
+]
+Format = Annotated[str | None, typer.Option(help="tsv, csv, jsonl, parquet, tmx, xliff, po ...; else by extension.")]
+Columns = Annotated[str | None, typer.Option(help="Columns of source and reference, by number from 1 or by name: 1,3")]
+Header = Annotated[bool | None, typer.Option(help="Whether a table's first line names its columns.")]
+Languages = Annotated[str | None, typer.Option(help="Source and reference language of TMX and XLIFF: en,es")]
+Encoding = Annotated[str, typer.Option(help="Encoding of the files.")]
+OnBadLine = Annotated[str, typer.Option(help="What to do with a line that cannot be used: error or skip.")]
+
+
+def reading(
+    files: list[str],
+    format: str | None,
+    columns: str | None,
+    header: bool | None,
+    languages: str | None,
+    encoding: str,
+    on_bad_line: str,
+) -> Reading:
+    """The options of a command as a reading of its files."""
+    if on_bad_line not in ("error", "skip"):
+        raise ConfigurationError(f"--on-bad-line is error or skip, got '{on_bad_line}'")
+    layout = Layout("pairs", _columns(columns), header, _two("--languages", languages))
+    return read_records(files, layout, format, encoding, cast(Literal["error", "skip"], on_bad_line))
+
+
+def _columns(text: str | None) -> tuple[int | str, ...] | None:
+    chosen = _two("--columns", text)
+    if chosen is None:
+        return None
+    for column in chosen:
+        if column.isdigit() and int(column) == 0:
+            raise ConfigurationError("--columns counts from 1")
+    return tuple(int(column) - 1 if column.isdigit() else column for column in chosen)
+
+
+def _two(option: str, text: str | None) -> tuple[str, str] | None:
+    if text is None:
+        return None
+    parts = tuple(part.strip() for part in text.split(","))
+    if len(parts) != 2 or not all(parts):
+        raise ConfigurationError(f"{option} takes two, separated by a comma; got '{text}'")
+    return parts[0], parts[1]
+
+
+@contextmanager
+def _corpus(pairs: Reading, console: Console) -> Iterator[Corpus]:
+    """The pairs on disk for as long as a command needs them; lines that could not be used are told."""
+    with tempfile.TemporaryDirectory(prefix="dragoman-") as directory:
+        corpus = Corpus(pairs, Path(directory))
+        for line in pairs.problems.lines():
+            console.print(line, style="yellow", highlight=False, markup=False)
+        yield corpus
+
+
+def _console() -> Console:
+    return Console(width=None if Console().is_terminal else 120)
+
+
+@app.command("check")
+def check_corpus(
+    files: Files,
+    against: Annotated[str | None, typer.Option(metavar="FILE", help="Another part, to look for leakage into.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    format: Format = None,
+    columns: Columns = None,
+    header: Header = None,
+    languages: Languages = None,
+    encoding: Encoding = "utf-8",
+    on_bad_line: OnBadLine = "skip",
+) -> None:
+    """Examine pairs: duplicates, lengths, odd characters, wrong languages, leakage ... with examples and advice."""
+    console = _console()
+    notices = Console(stderr=True) if as_json else console
+    options = (format, columns, header, languages, encoding, on_bad_line)
+    with _corpus(reading(files, *options), notices) as corpus:
+        if not len(corpus):
+            raise DragomanError("there is not a single usable pair in these files")
+        report = examine(corpus)
+        if against is not None:
+            with _corpus(reading([against], *options), notices) as other:
+                report.signs.extend(leakage(corpus, other, against))
+    if as_json:
+        typer.echo(json.dumps(asdict(report), ensure_ascii=False, indent=2))
+    else:
+        _print_report(report, console)
+
+
+def _print_report(report: Report, console: Console) -> None:
+    console.print(
+        f"[bold]{report.pairs:,} pairs[/], {report.distinct_sources:,} distinct sources, "
+        f"{report.distinct_references:,} distinct references"
+    )
+    if report.several_references:
+        console.print(
+            f"{report.several_references:,} sources have several references, up to {report.most_references}: "
+            "split by source, or tests will leak (dragoman data split does)"
+        )
+    table = Table(title="Words", title_justify="left", header_style="dim")
+    table.add_column("side")
+    limits = list(report.lengths["source"].longer_than)
+    shown = list(report.lengths["source"].percentiles)
+    for heading in [*(f"{p} %" for p in shown), "longest", *(f"> {limit}" for limit in limits)]:
+        table.add_column(heading, justify="right")
+    for side, lengths in report.lengths.items():
+        row = [*lengths.percentiles.values(), lengths.longest, *lengths.longer_than.values()]
+        table.add_row(side, *(f"{number:,}" for number in row))
+    console.print(table)
+    console.print(f"A reference has {report.ratio:.2f} times the characters of its source (median).")
+    if not report.signs:
+        console.print("[green]Nothing else to tell: no duplicates, no odd characters, no wrong language.[/]")
+    for sign in report.signs:
+        console.print(f"[yellow]{sign.count:,}[/] {sign.name} [dim]({sign.advice})[/]", highlight=False)
+        for example in sign.examples:
+            console.print(f"    {example}", style="dim", highlight=False, markup=False)
+
+
+@app.command("clean")
+def clean_corpus(
+    file: Annotated[str, typer.Argument(metavar="IN", help="Pairs to repair, in any format.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="Where to write them, as TSV (.tsv or .tsv.gz).")],
+    repairs: Annotated[str, typer.Option(help=f"Which repairs, of {', '.join(REPAIRS)}.")] = ",".join(DEFAULT),
+    format: Format = None,
+    columns: Columns = None,
+    header: Header = None,
+    languages: Languages = None,
+    encoding: Encoding = "utf-8",
+    on_bad_line: OnBadLine = "skip",
+) -> None:
+    """Repair pairs and leave out the harmful; what was left out goes to OUT.removed.tsv with its reason and place."""
+    console = _console()
+    removed = out.with_name(f"{out.name.removesuffix('.gz').removesuffix('.tsv')}.removed.tsv")
+    chosen = [name.strip() for name in repairs.split(",") if name.strip()]
+    options = (format, columns, header, languages, encoding, on_bad_line)
+    with _corpus(reading([file], *options), console) as corpus:
+        outcome = clean(corpus, out, removed, chosen)
+    for name in REPAIRS:
+        if outcome.changed[name]:
+            console.print(f"{outcome.changed[name]:,} pairs changed: {REPAIRS[name]}", highlight=False)
+        if outcome.removed[name]:
+            console.print(f"{outcome.removed[name]:,} pairs removed: {REPAIRS[name]}", highlight=False)
+    console.print(f"{outcome.written:,} of {outcome.read:,} pairs are in {out}", highlight=False)
+    console.print(f"What was removed is in {removed}", highlight=False)
+
+
+@app.command("split")
+def split_corpus(
+    files: Files,
+    out: Annotated[Path, typer.Option(help="Directory for training.tsv, selection.tsv and testing.tsv.")],
+    shares: Annotated[str, typer.Option(help="Per cent of training, selection and testing.")] = "60,20,20",
+    by: Annotated[
+        str, typer.Option(help="source keeps equal sources together; sample deals every pair alone.")
+    ] = "source",
+    seed: Annotated[int, typer.Option(help="Another seed, another split.")] = 0,
+    format: Format = None,
+    columns: Columns = None,
+    header: Header = None,
+    languages: Languages = None,
+    encoding: Encoding = "utf-8",
+    on_bad_line: OnBadLine = "error",
+) -> None:
+    """Deal pairs out to training, selection and testing, so that no source sentence is on two sides."""
+    console = _console()
+    splitting = Splitting(_shares(shares), cast(Literal["source", "sample"], by), seed)
+    options = (format, columns, header, languages, encoding, on_bad_line)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DragomanError(f"--out {out}: {error}") from None
+    with _corpus(reading(files, *options), console) as corpus:
+        sources = (text for chunk in corpus.chunks(0) for text in chunk)
+        counts = write_parts(corpus, assign_parts(sources, splitting), PARTS, out)
+    for name, count in counts.items():
+        console.print(f"{count:>12,} pairs in {out / name}.tsv", highlight=False)
+
+
+def _shares(text: str) -> tuple[float, float, float]:
+    try:
+        numbers = [float(part) / 100 for part in text.split(",")]
+    except ValueError:
+        numbers = []
+    if len(numbers) != 3:
+        raise ConfigurationError(f"--shares takes three numbers that add up to 100, such as 60,20,20; got '{text}'")
+    return numbers[0], numbers[1], numbers[2]
+
+
+@app.command("get")
+def get_corpus(
+    name: Annotated[str, typer.Argument(help="eng-spa: 118,964 English-Spanish pairs from Tatoeba.")],
+    to: Annotated[Path, typer.Option(help="Directory to put the file in.")] = Path(),
+) -> None:
+    """Fetch a public corpus: continued where a download stopped, checked before it gets its name."""
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+
+    from dragoman.data.fetch import fetch
+
+    console = _console()
+    said: list[str] = []
+    with Progress(TextColumn("fetching"), BarColumn(), DownloadColumn(), console=console, transient=True) as progress:
+        task = progress.add_task("fetching", total=None)
+        path = fetch(name, to, lambda done, total: progress.update(task, completed=done, total=total), said.append)
+    for sentence in said:
+        console.print(sentence, highlight=False)
+    console.print(f"Next: dragoman data check {path}", highlight=False)
