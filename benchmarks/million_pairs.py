@@ -2,7 +2,7 @@
 
     python benchmarks/million_pairs.py [--pairs 1000000]
 
-Writes a TSV of made-up sentence pairs, examines it, prepares a dataset (WordPiece, split, encoding) and runs through one
+Writes a TSV of made-up sentence pairs, examines it, prepares a dataset (WordPiece, split, encoding) and runs through an
 epoch of batches, each in a process of its own, and prints the peak resident memory of each.
 """
 

@@ -1,0 +1,88 @@
+"""dragoman data, as a user types it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_cli import dragoman
+from tests.data.test_doctor import SOUND
+
+
+def write(path: Path, pairs: list[tuple[str, str]]) -> str:
+    path.write_text("".join(f"{source}\t{reference}\n" for source, reference in pairs), encoding="utf-8")
+    return str(path)
+
+
+def test_check_tells_what_it_finds(tmp_path: Path) -> None:
+    done = dragoman("data", "check", write(tmp_path / "pairs.tsv", [*SOUND, SOUND[3]]))
+    assert done.returncode == 0, done.stderr
+    assert "241 pairs, 240 distinct sources" in done.stdout
+    assert "1 the same pair again" in done.stdout
+    assert "line 241: The man" in done.stdout
+
+
+def test_check_as_json_is_nothing_but_json(tmp_path: Path) -> None:
+    file = tmp_path / "pairs.tsv"
+    write(file, [*SOUND, SOUND[3]])
+    with file.open("a", encoding="utf-8") as more:
+        more.write("only one column\n")
+    done = dragoman("data", "check", str(file), "--json")
+    report = json.loads(done.stdout)
+    assert (report["pairs"], report["signs"][0]["count"]) == (241, 1)
+    assert "1 line left out" in done.stderr
+
+
+def test_check_finds_leakage(tmp_path: Path) -> None:
+    training, testing = write(tmp_path / "a.tsv", SOUND[:200]), write(tmp_path / "b.tsv", SOUND[190:])
+    done = dragoman("data", "check", training, "--against", testing)
+    assert "10 source of" in done.stdout
+
+
+def test_clean_writes_both_files(tmp_path: Path) -> None:
+    source = write(tmp_path / "in.tsv", [*SOUND, SOUND[3], ("It’s  late.", "Es tarde.")])
+    done = dragoman("data", "clean", source, str(tmp_path / "out.tsv"))
+    assert done.returncode == 0, done.stderr
+    assert "241 of 242 pairs" in done.stdout
+    assert len((tmp_path / "out.tsv").read_text(encoding="utf-8").splitlines()) == 241
+    assert (tmp_path / "out.removed.tsv").read_text(encoding="utf-8").startswith("duplicates\t")
+
+
+@pytest.mark.ledger("T-6.1-split")
+def test_split_keeps_equal_sources_together(tmp_path: Path) -> None:
+    pairs = [pair for s, r in SOUND for pair in ((s, r), (s, r + " Otra."))]
+    done = dragoman("data", "split", write(tmp_path / "in.tsv", pairs), "--out", str(tmp_path / "parts"))
+    assert done.returncode == 0, done.stderr
+    parts = [
+        (tmp_path / "parts" / f"{name}.tsv").read_text(encoding="utf-8").splitlines()
+        for name in ("training", "selection", "testing")
+    ]
+    assert sorted(line for part in parts for line in part) == sorted("\t".join(pair) for pair in pairs)
+    sources = [{line.split("\t")[0] for line in part} for part in parts]
+    assert not sources[0] & sources[1]
+    assert not sources[0] & sources[2]
+    assert not sources[1] & sources[2]
+    assert 0.5 < len(parts[0]) / len(pairs) < 0.7
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["check", "gone.tsv"], "gone.tsv does not exist"),
+        (["check", "pairs.tsv", "--columns", "1"], "--columns takes two"),
+        (["check", "pairs.tsv", "--columns", "0,1"], "--columns counts from 1"),
+        (["check", "pairs.tsv", "--on-bad-line", "ignore"], "--on-bad-line is error or skip"),
+        (["split", "pairs.tsv", "--out", "x", "--shares", "60,40"], "--shares takes three numbers"),
+        (["split", "pairs.tsv", "--out", "x", "--shares", "60,30,20"], "must add up to 1"),
+        (["clean", "pairs.tsv", "out.tsv", "--repairs", "typos"], "there is no repair 'typos'"),
+        (["get", "nothing"], "there is no corpus 'nothing'"),
+    ],
+)
+def test_mistakes_are_told_without_a_traceback(arguments: list[str], expected: str, tmp_path: Path) -> None:
+    write(tmp_path / "pairs.tsv", SOUND[:5])
+    done = dragoman("data", *arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert expected in done.stderr
+    assert "Traceback" not in done.stderr
