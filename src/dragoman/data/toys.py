@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
@@ -14,7 +15,22 @@ Task = Literal["copy", "reverse", "sort", "add"]
 Pair = tuple[list[int], list[int]]
 
 PLUS = 10  # the symbol after the ten digits
-_TEXT_SIZES = {"copy": (8, 7), "reverse": (8, 7), "sort": (8, 7), "add": (PLUS + 1, 7)}  # symbols, longest source
+_MOST_DIGITS = 18  # of a number that NumPy draws
+
+
+@dataclass(frozen=True)
+class _Size:
+    """How many pairs, of how many symbols, with sources how long."""
+
+    samples: int
+    symbols: int
+    shortest: int
+    longest: int
+
+
+# Without the shortest sources: they are too few for a network to learn them from the others, which costs the 100 %.
+_SEQUENCES = _Size(samples=20_000, symbols=10, shortest=3, longest=7)
+_SUMS = _Size(samples=20_000, symbols=PLUS + 1, shortest=5, longest=7)
 
 
 def toy_pairs(task: Task, samples: int, symbols: int, longest: int, rng: np.random.Generator) -> list[Pair]:
@@ -22,65 +38,66 @@ def toy_pairs(task: Task, samples: int, symbols: int, longest: int, rng: np.rand
 
     To add takes 11 symbols, the ten digits and plus: the labels of 7 + 15 and 22, most significant digit first.
     """
+    size = _Size(samples, symbols, 3 if task == "add" else 1, longest)
     return [
         ([FIRST_LABEL + s for s in source], [START, *(FIRST_LABEL + s for s in answer), END])
-        for source, answer in _draw(task, samples, symbols, longest, rng)
+        for source, answer in _draw(task, size, rng)
     ]
 
 
-def toy_texts(task: Task, samples: int = 20_000, seed: int = 0) -> list[tuple[str, str]]:
-    """Distinct pairs of texts, a word for each symbol: ("3 0 5", "5 0 3") to reverse, ("7 + 1 5", "2 2") to add."""
-    symbols, longest = _TEXT_SIZES.get(task, (0, 0))
-    words = [str(symbol) for symbol in range(symbols)]
-    if task == "add":
-        words[PLUS] = "+"
+def toy_texts(task: Task, seed: int = 0) -> list[tuple[str, str]]:
+    """Distinct pairs of texts, a word for each symbol: ("3 0 5", "5 0 3") to reverse, ("1 7 + 1 5", "3 2") to add."""
     return [
-        (" ".join(words[s] for s in source), " ".join(words[s] for s in answer))
-        for source, answer in _draw(task, samples, symbols, longest, np.random.default_rng(seed))
+        (_text(source), _text(answer))
+        for source, answer in _draw(task, _SUMS if task == "add" else _SEQUENCES, np.random.default_rng(seed))
     ]
 
 
-def _draw(task: Task, samples: int, symbols: int, longest: int, rng: np.random.Generator) -> list[Pair]:
+def _text(symbols: list[int]) -> str:
+    return " ".join("+" if symbol == PLUS else str(symbol) for symbol in symbols)
+
+
+def _draw(task: Task, size: _Size, rng: np.random.Generator) -> list[Pair]:
     """Distinct sources and their answers, as symbols counted from 0."""
-    _check(task, samples, symbols, longest)
+    _check(task, size)
     pairs: dict[tuple[int, ...], Pair] = {}
-    for _ in range(20 * samples):
-        if len(pairs) == samples:
+    for _ in range(20 * size.samples):
+        if len(pairs) == size.samples:
             break
-        source = _sum(longest, rng) if task == "add" else _sequence(symbols, longest, rng)
+        source = _sum(size, rng) if task == "add" else _sequence(size, rng)
         pairs[tuple(source)] = (source, _answer(task, source))
-    if len(pairs) < samples:
+    if len(pairs) < size.samples:
         raise ConfigurationError(
-            f"{symbols} symbols in at most {longest} positions gave {len(pairs)} distinct sequences, not {samples}; "
-            f"use {'' if task == 'add' else 'more symbols or '}longer sequences"
+            f"{size.symbols} symbols in at most {size.longest} positions gave {len(pairs)} distinct sequences, "
+            f"not {size.samples}; use {'' if task == 'add' else 'more symbols or '}longer sequences"
         )
     return list(pairs.values())
 
 
-def _check(task: Task, samples: int, symbols: int, longest: int) -> None:
+def _check(task: Task, size: _Size) -> None:
     if task not in get_args(Task):
         raise ConfigurationError(f"there is no toy task '{task}'; choose {', '.join(get_args(Task))}")
-    if task == "add" and symbols != PLUS + 1:
-        raise ConfigurationError(f"to add takes {PLUS + 1} symbols, the ten digits and plus, not {symbols}")
-    shortest = 3 if task == "add" else 1
-    if samples < 1 or symbols < 1 or longest < shortest:
+    if size.samples < 1 or size.symbols < 1 or size.longest < size.shortest:
         raise ConfigurationError(
-            f"to {task} takes at least 1 sample, 1 symbol and {shortest} positions; "
-            f"got {samples} samples, {symbols} symbols, {longest} positions"
+            f"to {task} takes at least 1 sample, 1 symbol and {size.shortest} positions; "
+            f"got {size.samples} samples, {size.symbols} symbols, {size.longest} positions"
         )
+    if task == "add" and size.symbols != PLUS + 1:
+        raise ConfigurationError(f"to add takes {PLUS + 1} symbols, the ten digits and plus, not {size.symbols}")
+    if task == "add" and size.longest > 2 * _MOST_DIGITS + 1:
+        raise ConfigurationError(f"to add takes at most {2 * _MOST_DIGITS + 1} positions, not {size.longest}")
 
 
-def _sequence(symbols: int, longest: int, rng: np.random.Generator) -> list[int]:
-    drawn: list[int] = rng.integers(0, symbols, rng.integers(1, longest + 1)).tolist()
+def _sequence(size: _Size, rng: np.random.Generator) -> list[int]:
+    drawn: list[int] = rng.integers(0, size.symbols, rng.integers(size.shortest, size.longest + 1)).tolist()
     return drawn
 
 
-def _sum(longest: int, rng: np.random.Generator) -> list[int]:
-    """Two numbers and plus between them. Each has half of the other positions at most, and no leading zeros."""
-    most = (longest - 1) // 2
-    left, right = rng.integers(1, most + 1, 2).tolist()
-    digits = rng.integers(0, 10, (2, most)).tolist()
-    return [*_digits(_number(digits[0][:left])), PLUS, *_digits(_number(digits[1][:right]))]
+def _sum(size: _Size, rng: np.random.Generator) -> list[int]:
+    """Two numbers, without leading zeros, and plus between them; both may use half of the other positions."""
+    lengths = rng.integers((size.shortest - 1) // 2, (size.longest - 1) // 2 + 1, 2).tolist()
+    left, right = (int(rng.integers(10 ** (n - 1) if n > 1 else 0, 10**n)) for n in lengths)
+    return [*_digits(left), PLUS, *_digits(right)]
 
 
 def _answer(task: Task, source: list[int]) -> list[int]:
