@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.data.test_doctor import SOUND
+
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -18,23 +20,31 @@ def blocks(language: str, text: str = README) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
 
 
-COMMANDS = [line for block in blocks("sh") for line in block.splitlines() if line]
+DATA = (ROOT / "docs" / "data.md").read_text(encoding="utf-8")
+COMMANDS = list(
+    dict.fromkeys(line for block in blocks("sh") + blocks("sh", DATA) for line in block.splitlines() if line)
+)
 
 
-@pytest.mark.parametrize("program", blocks("python"), ids=lambda text: text.splitlines()[-1][:40])
+PROGRAMS = blocks("python") + blocks("python", DATA)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda text: text.splitlines()[-1][:40])
 def test_programs_run(program: str, tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, cwd=tmp_path, check=False
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip(), "a program in the README shows something"
-    if "copy" in program:
+    if '"copy"' in program:
         assert "reached the goal" in done.stdout
 
 
 @pytest.mark.parametrize("command", [c for c in COMMANDS if c.startswith("dragoman")])
 def test_dragoman_commands_run(command: str, tmp_path: Path) -> None:
     arguments = command.split()[1:]
+    for name in ("pairs.tsv", "clean.tsv"):
+        (tmp_path / name).write_text("".join(f"{s}\t{r}\n" for s, r in SOUND), encoding="utf-8")
     code = "from dragoman.cli import main; main()"
     if arguments == ["check"]:  # the same run as with --html, which follows; its help is enough here
         arguments = ["check", "--help"]

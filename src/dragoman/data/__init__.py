@@ -1,6 +1,31 @@
 """From what a user has to batches a network can learn from."""
 
-from dragoman.data.epochs import epoch
-from dragoman.data.toys import toy_pairs
+from __future__ import annotations
 
-__all__ = ["epoch", "toy_pairs"]
+import importlib
+from typing import Any
+
+# Found when first used: tokenizers and readers are not needed by everyone who needs batches.
+_HOMES = {
+    "BatchStream": "batching",
+    "Batching": "batching",
+    "Dataset": "dataset",
+    "Encoding": "dataset",
+    "Layout": "readers",
+    "Splitting": "splits",
+    "Tokenizer": "tokenizer",
+    "cached_dataset": "cache",
+    "epoch": "epochs",
+    "prepare": "dataset",
+    "read_records": "readers",
+    "toy_pairs": "toys",
+    "toy_texts": "toys",
+}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'dragoman.data' has no attribute '{name}'")
+    return getattr(importlib.import_module(f"dragoman.data.{_HOMES[name]}"), name)
