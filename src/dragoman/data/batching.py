@@ -12,7 +12,7 @@ from dragoman.batch import Batch
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Array
 
-POOL = 1 << 17  # samples sorted by length together: enough that batches are even, few enough to stay random
+POOL = 1 << 15  # samples sorted by length together: enough that batches are even, few enough to stay random
 
 
 class Samples(Protocol):
@@ -62,6 +62,8 @@ def plan_epoch(lengths: Array, batching: Batching, seed: int, epoch: int) -> lis
         pools = [order[start : start + POOL] for start in range(0, len(order), POOL)]
         # stable sorting keeps the random order among samples of equal length
         order = np.concatenate([pool[np.lexsort(lengths[pool].T)] for pool in pools] or [order])
+        if not batching.keep_remainder and len(order):  # else what is dropped would always be the longest
+            order = np.roll(order, rng.integers(len(order)))
     batches = list(_cut(order, lengths.sum(axis=1), batching, batching.factor(epoch)))
     if batching.grouped:
         batches = [batches[i] for i in rng.permutation(len(batches))]
@@ -103,8 +105,10 @@ class BatchStream:
     def _make_plan(self) -> list[Array]:
         plan = plan_epoch(self._lengths, self.batching, self.seed, self.epoch)
         if not plan:
+            tokens, samples = self.batching.tokens, self.batching.samples
+            size = f"{samples} samples" if tokens is None else f"{tokens} tokens"
             raise ConfigurationError(
-                f"{len(self.samples)} samples do not fill one batch of {self.batching.samples}, and the remainder is "
+                f"{len(self.samples)} samples do not fill one batch of {size}, and the remainder is "
                 "dropped; make batches smaller or keep the remainder"
             )
         return plan

@@ -92,9 +92,15 @@ class Dataset:
         self.about: dict[str, Any] = about
         self.labels = tuple(LabelStore(directory / f"{side}-labels") for side in SIDES)
         self.texts = tuple(TextStore(directory / f"{side}-texts") for side in SIDES)
-        self.parts: Array = np.fromfile(directory / "parts", np.uint8)
+        try:
+            self.parts: Array = np.fromfile(directory / "parts", np.uint8)
+        except OSError as error:
+            raise FileFormatError(f"{directory} is not a prepared dataset: {error}") from None
         self.tokenizers = tuple(Tokenizer.load(directory / f"{side}-tokenizer.json") for side in SIDES)
-        if len({len(self.parts), *map(len, self.labels), *map(len, self.texts)}) != 1:
+        if (
+            len({len(self.parts), *map(len, self.labels), *map(len, self.texts)}) != 1
+            or (self.parts >= len(PARTS)).any()
+        ):
             raise FileFormatError(f"{directory}: its files do not belong together; delete the directory and try again")
 
     def __len__(self) -> int:
@@ -159,8 +165,11 @@ def prepare(
     The directory appears complete or not at all.
     """
     encoding, splitting = encoding or Encoding(), splitting or Splitting()
-    directory.parent.mkdir(parents=True, exist_ok=True)
-    work = Path(tempfile.mkdtemp(prefix=f".{directory.name}-", dir=directory.parent))
+    try:
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        work = Path(tempfile.mkdtemp(prefix=f".{directory.name}-", dir=directory.parent))
+    except OSError as error:
+        raise DataError(f"{directory} could not be written: {error}") from None
     try:
         _write_texts(pairs, work)
         parts = assign_parts(_texts(work, "source"), splitting, held_out)
@@ -251,5 +260,8 @@ def _publish(work: Path, directory: Path) -> None:
     try:
         work.rename(directory)
     except OSError:
-        if not (directory / "about.json").is_file():
+        theirs = directory / "about.json"
+        if not theirs.is_file():
             raise
+        if theirs.read_bytes() != (work / "about.json").read_bytes():
+            raise DataError(f"{directory} already holds another dataset; choose another place or delete it") from None

@@ -30,8 +30,10 @@ class Splitting:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if min(self.shares) < 0 or abs(sum(self.shares) - 1) > 1e-9 or self.shares[0] == 0:
+        if not (min(self.shares) >= 0 and abs(sum(self.shares) - 1) <= 1e-9 and self.shares[0] > 0):  # NaN too
             raise ConfigurationError(f"shares of training, selection and testing must add up to 1, got {self.shares}")
+        if not 0 <= self.seed < 2**63:
+            raise ConfigurationError(f"a seed is a number from 0 to 2**63 - 1, got {self.seed}")
         if self.by not in ("source", "sample"):
             raise ConfigurationError(f"a split is by 'source' or by 'sample', got '{self.by}'")
 

@@ -199,9 +199,12 @@ def _bpe(first: list[str], merges: list[tuple[str, str]], size: int) -> Any:
 
 def _unigram(special: list[str], base: list[str], learnt: list[tuple[str, float]], size: int) -> Any:
     """Bytes and letters the trainer did without get a score below all others."""
-    scores = {piece: score for piece, score in learnt if piece not in special}
-    lowest = min(scores.values()) - 10
-    scored = dict.fromkeys(special, 0.0) | {piece: scores.get(piece, lowest) for piece in base} | scores
+    scores = {piece: round(score, 6) for piece, score in learnt if piece not in special}
+    lowest = min(scores.values())
+    spread = 1e-4 * len(base)  # the trainer ranks the letters it did without in the order of a hash: here all the same
+    scores = {p: lowest if len(p) == 1 and s <= lowest + spread else s for p, s in scores.items()}
+    ranked = dict(sorted(scores.items(), key=lambda item: (-item[1], item[0])))
+    scored = dict.fromkeys(special, 0.0) | {piece: scores.get(piece, round(lowest - 10, 6)) for piece in base} | ranked
     return models.Unigram(list(scored.items())[:size], UNKNOWN, byte_fallback=True)
 
 
@@ -221,7 +224,10 @@ def _trained_engine(kind: Kind, counts: Counter[str], alphabet: Sequence[str], s
     else:  # its alphabet counts twice: each letter also as a continuation
         engine = Engine(models.WordPiece(unk_token=unknown))
         trainer = trainers.WordPieceTrainer(
-            vocab_size=size + len(letters), initial_alphabet=letters, show_progress=False
+            vocab_size=size + len(letters),
+            initial_alphabet=letters,
+            special_tokens=[f"##{letter}" for letter in letters],
+            show_progress=False,
         )
     engine.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     engine.train_from_iterator(_repeated(counts), trainer)
