@@ -97,10 +97,11 @@ def make_record(values: Sequence[str], names: Sequence[str], file: str, line: in
 
 
 def _say_why(fields: Sequence[str], names: Sequence[str], file: str, line: int, problems: Problems) -> None:
-    for name, text in zip(names, fields, strict=True):
-        found = _no_text.search(text)
-        if not text:
-            return problems.add(f"empty {name}", file, line, " | ".join(fields) if any(fields) else "")
-        if found:
-            what = "a NUL character" if found[0] == "\0" else "half a surrogate pair"
-            return problems.add(what, file, line, text, f"in the {name}")
+    name, text = next(
+        (name, text) for name, text in zip(names, fields, strict=True) if not text or _no_text.search(text)
+    )
+    if not text:
+        problems.add(f"empty {name}", file, line, " | ".join(fields) if any(fields) else "")
+    else:
+        what = "a NUL character" if "\0" in text else "half a surrogate pair"
+        problems.add(what, file, line, text, f"in the {name}")

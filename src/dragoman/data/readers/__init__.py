@@ -1,0 +1,129 @@
+"""Readers: from a file of any usual format to records. One file a format; FORMATS lists them.
+
+    for record in read_records(["pairs.tsv.gz", "train.en,train.es", "memory.tmx"]):
+        source, reference = record.fields
+
+The format follows from the extension (.gz, .xz, .bz2 and .zst aside) or is named. "-" is standard input. Two
+line-aligned files are one name, source first: "train.en,train.es".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from dragoman.data.readers.aligned import ALIGNED, is_two_files, parts
+from dragoman.data.readers.jsonl import JSONL
+from dragoman.data.readers.labelled import LABELLED
+from dragoman.data.readers.layout import Format, Kind, Layout
+from dragoman.data.readers.parquet import PARQUET
+from dragoman.data.readers.plain import PLAIN
+from dragoman.data.readers.po import PO
+from dragoman.data.readers.series import Series, read_series
+from dragoman.data.readers.table import CSV, TSV
+from dragoman.data.readers.tmx import TMX
+from dragoman.data.readers.xliff import XLIFF
+from dragoman.data.records import OnBadLine, Problem, Problems, Record
+from dragoman.data.source import STANDARD_INPUT, Source
+from dragoman.errors import ConfigurationError, DataError
+
+__all__ = [
+    "FORMATS",
+    "Format",
+    "Kind",
+    "Layout",
+    "Problem",
+    "Problems",
+    "Reading",
+    "Record",
+    "Series",
+    "find_format",
+    "read_records",
+    "read_series",
+]
+
+# where two formats share an extension, the first one that holds the kind of record is taken: a .txt of pairs is TSV
+FORMATS: dict[str, Format] = {
+    format.name: format for format in (PLAIN, TSV, CSV, ALIGNED, JSONL, PARQUET, TMX, XLIFF, PO, LABELLED)
+}
+PAIRS = Layout()
+
+
+class Reading:
+    """Records of several files, in order. Each pass reads the files anew, with a fresh account in `problems`."""
+
+    def __init__(
+        self,
+        names: Sequence[str | Path],
+        layout: Layout = PAIRS,
+        format: str | None = None,
+        encoding: str = "utf-8",
+        on_bad_line: OnBadLine = "error",
+    ) -> None:
+        given = [names] if isinstance(names, str | Path) else names
+        if not given:
+            raise ConfigurationError("no files given; name at least one, or - for standard input")
+        self.layout, self.on_bad_line = layout, on_bad_line
+        self.problems = Problems(on_bad_line)
+        self._sources = [Source(str(name), encoding) for name in given]
+        self._formats = [find_format(source, layout, format) for source in self._sources]
+        self._files = [file for source in self._sources for file in parts(source)]
+        if [file.name for file in self._files].count(STANDARD_INPUT) > 1:
+            raise ConfigurationError("standard input (-) is named more than once; it can be read only once")
+        self._passes = 0
+
+    def __iter__(self) -> Iterator[Record]:
+        for file in self._files:
+            if self._passes and file.passes_once:
+                raise DataError(f"{file.shown} can be read only once, and it was; save it to a file and name that")
+        self._passes += 1
+        self.problems = Problems(self.on_bad_line)
+        return self._records(self.problems)
+
+    def _records(self, problems: Problems) -> Iterator[Record]:
+        for source, format in zip(self._sources, self._formats, strict=True):
+            yield from format.read(source, self.layout, problems)
+
+
+def read_records(
+    names: Sequence[str | Path],
+    layout: Layout = PAIRS,
+    format: str | None = None,
+    encoding: str = "utf-8",
+    on_bad_line: OnBadLine = "error",
+) -> Reading:
+    """The records of the files; nothing is read before the first one is asked for.
+
+    names        paths, "-" for standard input, "train.en,train.es" for two line-aligned files
+    layout       which fields a record has and where they stand; by default pairs in the first two columns
+    format       one of FORMATS for all files; None: by extension
+    encoding     of files that do not say it themselves, as XML does; a byte order mark is taken off
+    on_bad_line  error: the first line that cannot be used ends the reading; skip: such lines are counted in `problems`
+    """
+    return Reading(names, layout, format, encoding, on_bad_line)
+
+
+def find_format(source: Source, layout: Layout, name: str | None = None) -> Format:
+    """The named format, or the one that the extension tells."""
+    known = f"the formats are {', '.join(FORMATS)}"
+    if name is not None:
+        if name not in FORMATS:
+            raise ConfigurationError(f"there is no format '{name}'; {known}")
+        found = [FORMATS[name]]
+    elif is_two_files(source.name):
+        found = [ALIGNED]
+    else:
+        found = [format for format in FORMATS.values() if source.extension in format.extensions]
+    if not found:
+        why = (
+            f"its extension '.{source.extension}' is of no known format" if source.extension else "it has no extension"
+        )
+        raise DataError(
+            f"the format of {source.shown} is unknown: {why}. Name it with --format; {known}. "
+            "(Two line-aligned files are given as one name: train.en,train.es)"
+        )
+    fitting = [format for format in found if layout.kind in format.kinds]
+    if not fitting:
+        kinds = ", ".join(found[0].kinds)
+        raise DataError(f"{source.shown}: {found[0].name} files hold {kinds}, not {layout.kind}; name another --format")
+    return fitting[0]

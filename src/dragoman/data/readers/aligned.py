@@ -1,0 +1,65 @@
+"""Two line-aligned files as one corpus: line n of the one belongs to line n of the other.
+
+They are named together, source first: "train.en,train.es". Each may be compressed; one may be standard input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import zip_longest
+from pathlib import Path
+
+from dragoman.data.readers.layout import Format, Layout
+from dragoman.data.records import Problems, Record, make_record
+from dragoman.data.source import Line, Source
+from dragoman.errors import DataError
+
+
+def is_two_files(name: str) -> bool:
+    """Whether a name is two names with a comma between, and not one file that has a comma in its name."""
+    return name.count(",") == 1 and not name.startswith(",") and not name.endswith(",") and not _exists(name)
+
+
+def _exists(name: str) -> bool:
+    try:
+        return Path(name).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def parts(source: Source) -> list[Source]:
+    """The files behind a source: two for an aligned corpus, else itself."""
+    names = source.name.split(",") if is_two_files(source.name) else [source.name]
+    return [Source(name.strip(), source.encoding) for name in names]
+
+
+def read_aligned(source: Source, layout: Layout, problems: Problems) -> Iterator[Record]:
+    """A bad line is left out with its counterpart, so that the others stay aligned."""
+    two = parts(source)
+    if len(two) != 2:
+        raise DataError(f"{source.shown} is one file; line-aligned files are two, named together: train.en,train.es")
+    for first, second in zip_longest(two[0].physical_lines(), two[1].physical_lines()):
+        if first is None or second is None:
+            _different_length(two, first, second, problems)
+        elif first.fault:
+            problems.add(first.fault, two[0].shown, first.number, first.text)
+        elif second.fault:
+            problems.add(second.fault, two[1].shown, second.number, second.text)
+        elif record := make_record([first.text, second.text], layout.fields, two[0].shown, first.number, problems):
+            yield record
+
+
+def _different_length(two: list[Source], first: Line | None, second: Line | None, problems: Problems) -> None:
+    """To leave lines out is to count each that has no counterpart; otherwise both lengths are worth counting."""
+    longer, shorter, line = (two[0], two[1], first) if first else (two[1], two[0], second)
+    assert line is not None
+    if problems.on_bad_line == "skip":
+        return problems.add(f"no such line in {shorter.shown}", longer.shown, line.number, line.text)
+    counted = "more" if longer.passes_once else f"{sum(1 for _ in longer.physical_lines()):,}"
+    raise DataError(
+        f"{longer.shown} has {counted} lines, {shorter.shown} has {line.number - 1:,}; line-aligned files have as many "
+        "(use --on-bad-line skip to leave out the lines without a counterpart, if the others are aligned)"
+    )
+
+
+ALIGNED = Format("aligned", (), ("pairs", "labelled"), read_aligned)

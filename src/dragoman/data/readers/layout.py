@@ -1,0 +1,112 @@
+"""What a user says about the shape of a file, and what every reader is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from dragoman.data.records import Problems, Record
+from dragoman.data.source import LONGEST_LINE, Source
+from dragoman.errors import ConfigurationError
+
+Kind = Literal["pairs", "text", "labelled"]
+FIELDS: dict[Kind, tuple[str, ...]] = {
+    "pairs": ("source", "reference"),
+    "text": ("text",),
+    "labelled": ("label", "text"),
+}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which fields a record has and where they are found.
+
+    kind       pairs (source, reference), text alone, or labelled text (label, text)
+    columns    of TSV, CSV and Parquet: the columns that hold the fields, by number from 0 or by the name in the header;
+               of JSON Lines: the keys. None: of JSON Lines and Parquet those called like the fields, otherwise the
+               first ones. In JSON Lines and Parquet a dotted name goes into nested objects: "translation.en".
+               Columns that are not chosen (an attribution) are ignored. When none are chosen, every row must have as
+               many columns as the first: a tab too many would shift a sentence silently.
+    header     whether a table's first line names its columns; None: it does if columns are given by name
+    languages  of TMX and XLIFF: the languages of source and reference ("en" also finds "en-US"); None: in TMX the
+               header's source language and the other of the first unit, in XLIFF source and target
+    """
+
+    kind: Kind = "pairs"
+    columns: tuple[int | str, ...] | None = None
+    header: bool | None = None
+    languages: tuple[str, str] | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in FIELDS:
+            raise ConfigurationError(f"there is no kind of record '{self.kind}'; choose {', '.join(FIELDS)}")
+        if self.columns is not None and len(self.columns) != len(self.fields):
+            raise ConfigurationError(
+                f"{len(self.columns)} columns given; {self.kind} need {len(self.fields)}: {', '.join(self.fields)}"
+            )
+        check_columns(self.columns)
+        if self.languages is not None and (len(self.languages) != 2 or not all(self.languages)):
+            raise ConfigurationError(f"languages are two, of source and reference, not {self.languages!r}")
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return FIELDS[self.kind]
+
+    @property
+    def has_header(self) -> bool:
+        if self.header is None:
+            return any(isinstance(column, str) for column in self.columns or ())
+        return self.header
+
+
+def check_columns(columns: tuple[int | str, ...] | None) -> None:
+    for column in columns or ():
+        if not isinstance(column, int | str) or isinstance(column, bool) or column == "":
+            raise ConfigurationError(f"a column is a number from 0 or a name, not {column!r}")
+        if isinstance(column, int) and column < 0:
+            raise ConfigurationError(f"columns are counted from 0; there is no column {column}")
+
+
+Reader = Callable[[Source, Layout, Problems], Iterator[Record]]
+
+
+@dataclass(frozen=True)
+class Format:
+    """One file format: the extensions it goes by, the kinds of record it can hold, and its reader."""
+
+    name: str
+    extensions: tuple[str, ...]
+    kinds: tuple[Kind, ...]
+    read: Reader
+
+
+class Unusable(Exception):
+    """Raised and caught inside readers: why one line gives no record."""
+
+    def __init__(self, reason: str, detail: str = "") -> None:
+        super().__init__(reason)
+        self.reason, self.detail = reason, detail
+
+
+def dig(value: Any, path: str) -> Any:
+    """What stands under a name, or under a dotted name inside nested objects. A KeyError if there is nothing."""
+    if isinstance(value, Mapping) and path in value:
+        return value[path]
+    name, dot, rest = path.partition(".")
+    if not dot or not isinstance(value, Mapping):
+        raise KeyError(path)
+    return dig(value[name], rest)
+
+
+def as_text(value: Any, field: str) -> str:
+    """A value of a typed format as text: a string, nothing as the empty string, a whole number as a label."""
+    if value is None:
+        return ""
+    if field == "label" and isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if not isinstance(value, str):
+        raise Unusable("not a string", f"the {field} is a {type(value).__name__}")
+    if len(value) > LONGEST_LINE:
+        raise Unusable(f"longer than {LONGEST_LINE:,} characters", f"the {field}")
+    return value

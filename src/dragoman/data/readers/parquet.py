@@ -1,0 +1,73 @@
+"""Parquet, through pyarrow: one record a row, read batch by batch."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
+
+from dragoman.data.readers.layout import Format, Layout, Unusable, as_text, dig
+from dragoman.data.readers.table import some
+from dragoman.data.records import Problems, Record, make_record
+from dragoman.data.source import STANDARD_INPUT, Source, need_extra
+from dragoman.errors import DataError
+
+BATCH_ROWS = 1024
+
+
+def read_parquet(source: Source, layout: Layout, problems: Problems) -> Iterator[Record]:
+    """Columns are chosen by name or position. Places are rows, counted from 1."""
+    row = 0
+    for values in _rows(source, layout):
+        row += 1
+        try:
+            texts = [as_text(value, field) for value, field in zip(values, layout.fields, strict=True)]
+        except Unusable as why:
+            problems.add(why.reason, source.shown, row, repr(values), why.detail)
+            continue
+        if record := make_record(texts, layout.fields, source.shown, row, problems):
+            yield record
+    if not row:
+        raise DataError(f"{source.shown} is empty; expected at least one row")
+
+
+def _rows(source: Source, layout: Layout) -> Iterator[tuple[Any, ...]]:
+    """The values of the chosen columns; what pyarrow dislikes becomes a DataError."""
+    if source.name == STANDARD_INPUT or source.compression:
+        raise DataError(f"{source.shown}: Parquet is read from places all over the file; give it by name, uncompressed")
+    pyarrow = need_extra("pyarrow", source.shown, "Parquet")
+    parquet = need_extra("pyarrow.parquet", source.shown, "Parquet")
+    with source.open() as stream:
+        if not stream.seek(0, io.SEEK_END):
+            raise DataError(f"{source.shown} is empty; expected a Parquet file")
+        try:
+            file = parquet.ParquetFile(stream, pre_buffer=False, buffer_size=1 << 16)
+            names = _find_columns(file.schema_arrow.names, source, layout)
+            for batch in file.iter_batches(BATCH_ROWS, columns=sorted(set(names)), use_threads=False):
+                yield from zip(*[_column(batch, name) for name in names], strict=True)
+        except (pyarrow.ArrowException, OSError, UnicodeError, KeyError, MemoryError) as error:
+            raise DataError(f"{source.shown} cannot be read as Parquet: {str(error)[:200]}") from None
+
+
+def _column(batch: Any, name: str) -> list[Any]:
+    if name in batch.schema.names:
+        return cast(list[Any], batch.column(name).to_pylist())
+    top, _, rest = name.partition(".")
+    return [None if value is None else dig(value, rest) for value in batch.column(top).to_pylist()]
+
+
+def _find_columns(names: Sequence[str], source: Source, layout: Layout) -> list[str]:
+    """Names of the chosen columns; of those called like the fields, or of the first ones, when none are chosen."""
+    chosen: Sequence[int | str] = layout.columns or layout.fields
+    if layout.columns is None and not set(layout.fields) <= set(names):
+        chosen = range(len(layout.fields))
+    found = []
+    for column in chosen:
+        name = names[column] if isinstance(column, int) and column < len(names) else column
+        if isinstance(name, int) or (name not in names and name.partition(".")[0] not in names):
+            raise DataError(f"{source.shown} has no column {column!r}; its columns are {some(names)}")
+        found.append(name)
+    return found
+
+
+PARQUET = Format("parquet", ("parquet", "pq"), ("pairs", "text", "labelled"), read_parquet)

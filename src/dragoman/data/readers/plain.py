@@ -1,0 +1,19 @@
+"""Plain text: one text a line, for language modelling."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dragoman.data.readers.layout import Format, Layout
+from dragoman.data.records import Problems, Record, make_record
+from dragoman.data.source import Source
+
+
+def read_plain(source: Source, layout: Layout, problems: Problems) -> Iterator[Record]:
+    """Blank lines part paragraphs; they hold no text, so passing over them loses none and is no problem."""
+    for line, text in source.lines(problems):
+        if text.strip() and (record := make_record([text], layout.fields, source.shown, line, problems)):
+            yield record
+
+
+PLAIN = Format("plain", ("txt", "text"), ("text",), read_plain)

@@ -1,0 +1,67 @@
+"""Gettext PO catalogues, through translate-toolkit: msgid is the source, msgstr the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dragoman.data.readers.layout import Format, Layout
+from dragoman.data.records import Problems, Record, make_record
+from dragoman.data.source import Source, need_extra
+from dragoman.errors import DataError
+
+LARGEST = 16 << 20  # characters, some 150,000 entries; translate-toolkit reads a catalogue whole
+
+
+def read_po(source: Source, layout: Layout, problems: Problems) -> Iterator[Record]:
+    """Untranslated, fuzzy and obsolete entries are problems. Of an entry with plural forms the singular is taken."""
+    entries = 0
+    for unit in _units(source):
+        if unit.isheader() or (unit.isblank() and not unit.isobsolete()):  # blank: comments that belong to no entry
+            continue
+        entries += 1
+        texts = [str(getattr(text, "strings", [text])[0]) for text in (unit.source, unit.target)]
+        reason = _unusable(unit, texts[1])
+        if reason:
+            problems.add(reason, source.shown, unit.line_number, texts[0])
+        elif record := make_record(texts, layout.fields, source.shown, unit.line_number, problems):
+            yield record
+    if not entries:
+        raise DataError(f"{source.shown} is empty; expected at least one entry msgid, msgstr")
+
+
+def _unusable(unit: Any, reference: str) -> str:
+    if unit.isobsolete():
+        return "an obsolete entry"
+    if not reference.strip():
+        return "untranslated"
+    return "a fuzzy translation" if unit.isfuzzy() else ""
+
+
+def _units(source: Source) -> list[Any]:
+    """translate-toolkit gets text, decoded here: it would take bytes that are not UTF-8 for Latin-1 silently."""
+    poparser = need_extra("translate.storage.poparser", source.shown, "PO")
+    store = need_extra("translate.storage.pypo", source.shown, "PO").pofile(noheader=True)
+    lines = _lines(source)
+    try:
+        poparser.parse_units(poparser.PoParseState(lines, store.create_unit), store)
+        units: list[Any] = store.units
+    except Exception as error:  # a broken catalogue makes the parser fail in ways it does not list
+        raise DataError(f"{source.shown} is not a PO catalogue: {str(error)[:200]}") from None
+    return units
+
+
+def _lines(source: Source) -> list[str]:
+    """All lines; a bad one spoils the entry it is part of, whose end nobody knows, so it is an error."""
+    lines, size = [], 0
+    for number, text, fault in source.physical_lines():
+        if fault:
+            raise DataError(f"{source.shown}, line {number}: {fault} (name another encoding with --encoding)")
+        lines.append(text + "\n")
+        size += len(text) + 1
+        if size > LARGEST:
+            raise DataError(f"{source.shown} has more than {LARGEST:,} characters; split the catalogue")
+    return lines
+
+
+PO = Format("po", ("po", "pot"), ("pairs",), read_po)

@@ -1,0 +1,140 @@
+"""TSV and CSV: one record a row, in columns."""
+
+from __future__ import annotations
+
+import csv
+from collections import deque
+from collections.abc import Iterator, Sequence
+
+from dragoman.data.readers.layout import Format, Layout
+from dragoman.data.records import Problems, Record, clean, make_record
+from dragoman.data.source import LONGEST_LINE, Line, Source
+from dragoman.errors import DataError
+
+ROW_LINES = 1000  # lines of one CSV row; more of them are a quote that was never closed
+
+Row = tuple[int, list[str]]
+Columns = Sequence[int | str] | None
+
+
+def read_tsv(source: Source, layout: Layout, problems: Problems) -> Iterator[Record]:
+    """Fields between tabs, nothing quoted: a tab cannot be part of a sentence, a comma or a quote can."""
+    return _records(tsv_rows(source, problems), source, layout, problems)
+
+
+def read_csv(source: Source, layout: Layout, problems: Problems) -> Iterator[Record]:
+    """Fields between commas; a quoted field may hold commas, doubled quotes and line breaks (read as \\n)."""
+    return _records(csv_rows(source, problems), source, layout, problems)
+
+
+def tsv_rows(source: Source, problems: Problems) -> Iterator[Row]:
+    return ((number, text.split("\t")) for number, text in source.lines(problems))
+
+
+def csv_rows(source: Source, problems: Problems) -> Iterator[Row]:
+    """Rows with the line they begin on. After a broken row, reading goes on at the line below its first."""
+    feed = _RowFeed(source.physical_lines())
+    reader = csv.reader(feed, strict=True)
+    while True:
+        feed.begin_row()
+        broken = ""
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            broken, reader = str(error), csv.reader(feed, strict=True)
+        start, *others = feed.taken
+        bad = start if start.fault else next((line for line in others if line.fault), None)
+        if broken and not start.fault:
+            problems.add("broken quoting", source.shown, start.number, start.text, broken)
+        elif bad is not None:
+            problems.add(bad.fault, source.shown, bad.number, bad.text)
+        else:
+            yield start.number, row
+        if broken:
+            feed.repeat(others)
+
+
+class _RowFeed:
+    """Lines for csv.reader, which remember what belongs to the row being read."""
+
+    def __init__(self, lines: Iterator[Line]) -> None:
+        self._lines = lines
+        self._again: deque[Line] = deque()
+        self.taken: list[Line] = []
+        self._size = 0
+
+    def begin_row(self) -> None:
+        self.taken, self._size = [], 0
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        if len(self.taken) == ROW_LINES or self._size > LONGEST_LINE:
+            raise StopIteration  # in the middle of a row: an error of csv.reader
+        line = self._again.popleft() if self._again else next(self._lines)
+        self.taken.append(line)
+        self._size += len(line.text)
+        return line.text.replace("\0", "\ufffd") + "\n"
+
+    def repeat(self, lines: Sequence[Line]) -> None:
+        self._again.extendleft(reversed(lines))
+
+
+def _records(rows: Iterator[Row], source: Source, layout: Layout, problems: Problems) -> Iterator[Record]:
+    """The first line is the header, or else sets the number of columns when none are chosen."""
+    file, fields, header = source.shown, layout.fields, layout.has_header
+    columns: list[int] = []
+    needed = width = rows_below = 0
+    for line, row in rows:
+        blank = len(row) < 2 and not "".join(row).strip()
+        if not columns and (header or not blank):
+            columns = find_columns(layout.columns, line, row, header, source) or list(range(len(fields)))
+            needed, width = max(columns) + 1, len(row)
+            if header:
+                continue
+        rows_below += 1
+        if blank:
+            problems.add("an empty line", file, line)
+        elif len(row) < needed or (len(row) != width and layout.columns is None):
+            problems.add("wrong number of columns", file, line, "\t".join(row), _expected(row, needed, width))
+        elif record := make_record([row[column] for column in columns], fields, file, line, problems):
+            yield record
+    if header and not rows_below and not problems:
+        raise DataError(f"{file} has a header and nothing below it; expected at least one row")
+
+
+def _expected(row: Sequence[str], needed: int, width: int) -> str:
+    if len(row) < needed:
+        return f"{len(row)}, expected at least {needed}"
+    return f"{len(row)}, but the first line has {width}; choose columns to ignore the others"
+
+
+def find_columns(columns: Columns, line: int, first: Sequence[str], header: bool, source: Source) -> list[int] | None:
+    """Column numbers, names looked up in the header; None when none were chosen."""
+    if header and line != 1:
+        raise DataError(f"{source.shown}, line 1: the header cannot be read, so the columns have no names")
+    if columns is None:
+        return None
+    names = [clean(name) for name in first]
+    return [column if isinstance(column, int) else _named(clean(column), names, header, source) for column in columns]
+
+
+def _named(column: str, names: Sequence[str], header: bool, source: Source) -> int:
+    if not header:
+        raise DataError(f"{source.shown}: column '{column}' is asked for by name, but there is no header")
+    if names.count(column) != 1:
+        many = "several columns" if column in names else "no column"
+        raise DataError(f"{source.shown} has {many} '{column}'; its header names {some(names)}")
+    return names.index(column)
+
+
+def some(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name[:40]) for name in names[:12])
+    return f"{shown} and {len(names) - 12} more" if len(names) > 12 else shown
+
+
+TSV = Format("tsv", ("tsv", "tab", "txt"), ("pairs", "text", "labelled"), read_tsv)
+CSV = Format("csv", ("csv",), ("pairs", "text", "labelled"), read_csv)

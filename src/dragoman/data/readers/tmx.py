@@ -1,0 +1,68 @@
+"""TMX translation memories: units of one sentence in several languages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dragoman.data.readers.layout import Format, Layout
+from dragoman.data.readers.xml_units import has_entities, language_fits, xml_units
+from dragoman.data.records import Problems, Record, make_record
+from dragoman.data.source import Source, need_extra
+from dragoman.errors import DataError
+
+Languages = tuple[str, str]
+XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
+
+
+def read_tmx(source: Source, layout: Layout, problems: Problems) -> Iterator[Record]:
+    """A unit with several variants of a language gives a pair for each. Inline codes are kept as the text they hold."""
+    unit_class = need_extra("translate.storage.tmx", source.shown, "TMX").tmxunit
+    languages, header_language, units = layout.languages, "", 0
+    for name, element in xml_units(source, "tmx", units=("tu",), context=("header",)):
+        if name == "header":
+            header_language = element.get("srclang", "")
+            continue
+        units += 1
+        unit = unit_class.createfromxmlElement(element)
+        unit.namespace = element.nsmap.get(element.prefix)
+        texts = [(_language(node), unit.getNodeText(node) or "") for node in unit.getlanguageNodes()]
+        languages = languages or _first_languages([language for language, _ in texts], header_language)
+        if has_entities(element):
+            problems.add("an XML entity that is not defined", source.shown, element.sourceline)
+        elif languages is None:
+            problems.add("not two languages in the unit", source.shown, element.sourceline)
+        else:
+            yield from _pairs(texts, languages, source, element.sourceline, layout, problems)
+    if not units:
+        raise DataError(f"{source.shown} is empty; expected at least one unit <tu>")
+
+
+def _language(node: Any) -> str:
+    return str(node.get(XML_LANG) or node.get("lang") or "")
+
+
+def _first_languages(found: list[str], source_language: str) -> Languages | None:
+    """The header's source language (else the unit's first) and the first other one."""
+    first = next((language for language in found if language_fits(language, source_language)), *found[:1] or [""])
+    second = next((language for language in found if language != first), "")
+    return (first, second) if first and second else None
+
+
+def _pairs(
+    texts: list[tuple[str, str]], languages: Languages, source: Source, line: int, layout: Layout, problems: Problems
+) -> Iterator[Record]:
+    sides = [[text for language, text in texts if language_fits(language, wanted)] for wanted in languages]
+    for wanted, side in zip(languages, sides, strict=True):
+        if not side:
+            there = ", ".join(sorted({language for language, _ in texts}))
+            return problems.add(
+                f"no text in language '{wanted}'", source.shown, line, detail=f"there is {there or 'none'}"
+            )
+    for first in sides[0]:
+        for second in sides[1]:
+            if record := make_record([first, second], layout.fields, source.shown, line, problems):
+                yield record
+
+
+TMX = Format("tmx", ("tmx",), ("pairs",), read_tmx)

@@ -1,0 +1,73 @@
+"""XLIFF 1 and 2: units with a source and its target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dragoman.data.readers.layout import Format, Layout, Unusable
+from dragoman.data.readers.xml_units import has_entities, language_fits, xml_units
+from dragoman.data.records import Problems, Record, make_record
+from dragoman.data.source import Source, need_extra
+from dragoman.errors import DataError
+
+UNFINISHED = ("new", "needs-", "initial")
+
+
+def read_xliff(source: Source, layout: Layout, problems: Problems) -> Iterator[Record]:
+    """Languages given the other way round turn the pairs round. Untranslated and unfinished units are problems."""
+    first = need_extra("translate.storage.xliff", source.shown, "XLIFF").Xliff1Unit
+    second = need_extra("translate.storage.xliff2", source.shown, "XLIFF").Xliff2Unit
+    turned, units = False, 0
+    for name, element in xml_units(source, "xliff", units=("trans-unit", "segment"), context=("xliff", "file")):
+        if name in ("xliff", "file"):
+            found = _languages(element)
+            turned = _turned(found, element.sourceline, layout, source) if found else turned
+            continue
+        units += 1
+        unit = (first if name == "trans-unit" else second).createfromxmlElement(element)
+        unit.namespace = element.nsmap.get(element.prefix)
+        try:
+            texts = _texts(unit, element)
+        except Unusable as why:
+            problems.add(why.reason, source.shown, element.sourceline, unit.source or "", why.detail)
+            continue
+        ordered = texts[::-1] if turned else texts
+        if record := make_record(ordered, layout.fields, source.shown, element.sourceline, problems):
+            yield record
+    if not units:
+        raise DataError(f"{source.shown} is empty; expected at least one <trans-unit> or <segment>")
+
+
+def _texts(unit: Any, element: Any) -> list[str]:
+    if has_entities(element):
+        raise Unusable("an XML entity that is not defined")
+    target = unit.target or ""
+    if not target.strip():
+        raise Unusable("untranslated")
+    # of the target in version 1, of the segment in version 2
+    state = unit.target_dom.get("state") or element.get("state") or ""
+    if state.startswith(UNFINISHED):
+        raise Unusable("an unfinished translation", f"state {state}")
+    return [unit.source or "", target]
+
+
+def _languages(element: Any) -> tuple[str, str] | None:
+    """Of a <file> of version 1 or the root of version 2."""
+    source = element.get("source-language") or element.get("srcLang")
+    target = element.get("target-language") or element.get("trgLang")
+    return (source, target or "") if source else None
+
+
+def _turned(found: tuple[str, str], line: int, layout: Layout, source: Source) -> bool:
+    """Whether the wanted source is the file's target."""
+    if layout.languages is None:
+        return False
+    for there, turned in ((found, False), (found[::-1], True)):
+        if all(not has or language_fits(has, wanted) for has, wanted in zip(there, layout.languages, strict=True)):
+            return turned
+    wanted = " and ".join(layout.languages)
+    raise DataError(f"{source.shown}, line {line}: the languages are {' and '.join(found)}, not {wanted}")
+
+
+XLIFF = Format("xliff", ("xlf", "xliff"), ("pairs",), read_xliff)

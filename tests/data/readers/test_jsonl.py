@@ -1,0 +1,77 @@
+"""JSON Lines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dragoman.data.readers import Layout
+from dragoman.errors import ConfigurationError, DataError
+from tests.data.readers.files import account, fields, lines, write
+
+
+def test_keys_are_chosen_by_name(tmp_path: Path) -> None:
+    path = write(tmp_path, "a.jsonl", '{"id": 1, "en": "Go.", "es": "¿Qu\\u00e9?"}\r\n{"es": "Sí\\nno", "en": "Yes"}')
+    assert fields(path, Layout(columns=("en", "es"))) == [("Go.", "¿Qué?"), ("Yes", "Sí\nno")]
+    assert fields(path, Layout("text", columns=("es",))) == [("¿Qué?",), ("Sí\nno",)]
+    with pytest.raises(DataError, match=r"line 1: no key 'source' .expected source, reference"):
+        fields(path)
+    with pytest.raises(ConfigurationError, match="JSON has no column numbers; name the keys"):
+        fields(path, Layout(columns=(0, 1)))
+
+
+def test_nested_objects_are_reached_with_dots(tmp_path: Path) -> None:
+    found = [{"translation": {"en": "Go.", "es": "Ve."}}, {"translation": "x"}, {"translation": {"en": {"a": 1}}}]
+    path = write(tmp_path, "a.jsonl", "\n".join(map(json.dumps, found)))
+    layout = Layout(columns=("translation.en", "translation.es"))
+    read, problems = lines(path, layout)
+    assert read == [1]
+    assert account(problems) == [("no key 'en'", 2), ("not a string", 3)]
+    assert fields(write(tmp_path, "b.jsonl", '{"a.b": "x"}'), Layout("text", columns=("a.b",))) == [("x",)]
+
+
+@pytest.mark.parametrize(
+    ("value", "reason", "detail"),
+    [
+        ("[1]", "not a string", "the reference is a list"),
+        ("{}", "not a string", "the reference is a dict"),
+        ("7", "not a string", "the reference is a int"),
+        ("1.5", "not a string", "the reference is a float"),
+        ("NaN", "not a string", "the reference is a float"),
+        ("true", "not a string", "the reference is a bool"),
+        ("null", "empty reference", ""),
+        ('" "', "empty reference", ""),
+        ('"\\u0000"', "a NUL character", "in the reference"),
+        ('"\\ud800"', "half a surrogate pair", "in the reference"),
+        ("9" * 5000, "not JSON", None),
+    ],
+)
+def test_values_that_are_no_text(tmp_path: Path, value: str, reason: str, detail: str | None) -> None:
+    path = write(tmp_path, "a.jsonl", f'{{"source": "a", "reference": "b"}}\n{{"source": "a", "reference": {value}}}\n')
+    read, problems = lines(path)
+    assert read == [1]
+    assert account(problems) == [(reason, 2)]
+    if detail is not None:
+        assert problems.examples[reason][0].detail == detail
+    with pytest.raises(DataError, match=f"a.jsonl, line 2: {reason}"):
+        fields(path)
+
+
+def test_lines_that_are_no_objects(tmp_path: Path) -> None:
+    bad = ["{", "[]", "", "nonsense", "[" * 100_000, '{"source": "a"}']
+    read, problems = lines(write(tmp_path, "a.jsonl", "\n".join([*bad, '{"source": "a", "reference": "b"}'])))
+    assert read == [7]
+    reasons = ["not JSON", "not a JSON object", "an empty line", "not JSON", "not JSON", "no key 'reference'"]
+    assert account(problems) == list(zip(reasons, range(1, 7), strict=True))
+
+
+def test_a_label_may_be_a_whole_number(tmp_path: Path) -> None:
+    path = write(
+        tmp_path, "a.jsonl", '{"label": 1, "text": "Sí"}\n{"label": true, "text": "x"}\n{"label": "a", "text": 2}\n'
+    )
+    read, problems = lines(path, Layout("labelled"))
+    assert read == [1]
+    assert problems.counts == {"not a string": 2}
+    assert fields(write(tmp_path, "b.jsonl", '{"label": 1, "text": "Sí"}'), Layout("labelled")) == [("1", "Sí")]
