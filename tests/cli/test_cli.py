@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,9 +15,12 @@ from dragoman.analysis.audit import Finding
 from dragoman.cli import app
 
 
-def dragoman(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def dragoman(
+    *arguments: str, cwd: Path | None = None, environment: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", "from dragoman.cli import main; main()", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, check=False)
+    variables = {**os.environ, **(environment or {})}
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=variables, check=False)
 
 
 @pytest.mark.ledger("T-6.2-params", "T-F6-F10")

@@ -33,6 +33,8 @@ def test_check_as_json_is_nothing_but_json(tmp_path: Path) -> None:
     report = json.loads(done.stdout)
     assert (report["pairs"], report["signs"][0]["count"]) == (241, 1)
     assert "1 line left out" in done.stderr
+    assert sum(report["left_out"].values()) == 1
+    assert "line 242" in report["left_out_examples"][0]
 
 
 def test_check_finds_leakage(tmp_path: Path) -> None:
@@ -45,7 +47,7 @@ def test_clean_writes_both_files(tmp_path: Path) -> None:
     source = write(tmp_path / "in.tsv", [*SOUND, SOUND[3], ("It’s  late.", "Es tarde.")])
     done = dragoman("data", "clean", source, str(tmp_path / "out.tsv"))
     assert done.returncode == 0, done.stderr
-    assert "241 of 242 pairs" in done.stdout
+    assert "241 of 242 lines" in done.stdout
     assert len((tmp_path / "out.tsv").read_text(encoding="utf-8").splitlines()) == 241
     assert (tmp_path / "out.removed.tsv").read_text(encoding="utf-8").startswith("duplicates\t")
 
@@ -78,11 +80,37 @@ def test_split_keeps_equal_sources_together(tmp_path: Path) -> None:
         (["split", "pairs.tsv", "--out", "x", "--shares", "60,30,20"], "must add up to 1"),
         (["clean", "pairs.tsv", "out.tsv", "--repairs", "typos"], "there is no repair 'typos'"),
         (["get", "nothing"], "there is no corpus 'nothing'"),
+        (["clean", "pairs.tsv", "out.csv"], "OUT is written as TSV"),
+        (["clean", "pairs.tsv", "pairs.tsv"], "is the file to be cleaned"),
+        (["clean", "pairs.tsv", "pairs.tsv/out.tsv"], "could not be written"),
+        (["split", "bad.tsv", "--out", "x", "--on-bad-line", "skip"], "not a single usable pair"),
     ],
 )
 def test_mistakes_are_told_without_a_traceback(arguments: list[str], expected: str, tmp_path: Path) -> None:
     write(tmp_path / "pairs.tsv", SOUND[:5])
+    write(tmp_path / "bad.tsv", [("", "")])
     done = dragoman("data", *arguments, cwd=tmp_path)
     assert done.returncode == 2
     assert expected in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_clean_keeps_what_could_not_be_read(tmp_path: Path) -> None:
+    (tmp_path / "in.tsv").write_text("Hi\tHola\nBad line\nBye\t\n", encoding="utf-8")
+    done = dragoman("data", "clean", "in.tsv", "out.tsv", cwd=tmp_path)
+    assert "1 of 3 lines" in done.stdout
+    removed = (tmp_path / "out.removed.tsv").read_text(encoding="utf-8").splitlines()
+    assert [line.split("\t")[2] for line in removed] == ["2", "3"]
+
+
+def test_a_console_without_our_letters_still_gets_the_report(tmp_path: Path) -> None:
+    write(tmp_path / "pairs.tsv", [*SOUND, ("Where?", "¿Dónde.")])
+    done = dragoman("data", "check", "pairs.tsv", cwd=tmp_path, environment={"PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0, done.stderr
+    assert "without its partner" in done.stdout
+
+
+def test_brackets_in_a_name_are_no_markup(tmp_path: Path) -> None:
+    done = dragoman("data", "split", write(tmp_path / "in.tsv", SOUND), "--out", "p[/b]", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "p[/b]/training.tsv" in done.stdout

@@ -5,11 +5,12 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dragoman.data.doctor import Corpus
 from dragoman.data.records import Record
-from dragoman.data.repairs import REPAIRS, clean, repair_text
+from dragoman.data.repairs import REPAIRS, clean, repair_text, write_parts
 from dragoman.errors import ConfigurationError, DataError
 from tests.data.test_doctor import SOUND
 
@@ -23,6 +24,7 @@ def corpus_of(pairs: list[tuple[str, str]], directory: Path) -> Corpus:
     ("repair", "before", "after"),
     [
         ("spaces", "  a\u00a0 b\t\u200bc \x07", "a b c"),
+        ("spaces", "one\x0ctwo\u2028three\x85four", "one two three four"),
         ("quotes", "“Hola”, «dijo» ‘él’ y it’s", '"Hola", "dijo" \'él\' y it\'s'),
         ("dashes", "bien‑hecho – sí ― no − 3", "bien-hecho — sí — no - 3"),
     ],
@@ -85,3 +87,24 @@ def test_mistakes_are_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="could not be written"):
         clean(corpus, tmp_path / "no" / "o.tsv", tmp_path / "r.tsv")
     assert not list(tmp_path.glob("*.part"))
+
+
+def test_joiners_are_spelling_and_stay() -> None:
+    for text in ("می\u200cخواهم", "\U0001f469\u200d\U0001f4bb"):
+        assert repair_text(text, list(REPAIRS)) == (text, [])
+
+
+def test_lines_no_pair_could_be_made_of_are_kept_too(tmp_path: Path) -> None:
+    corpus = corpus_of([SOUND[0]], tmp_path / "s")
+    lines = [("empty reference", "in.tsv", 7, "Hi | ")]
+    outcome = clean(corpus, tmp_path / "o.tsv", tmp_path / "r.tsv", unreadable=lines)
+    assert (outcome.read, outcome.written) == (2, 1)
+    assert (tmp_path / "r.tsv").read_text(encoding="utf-8") == "empty reference\tin.tsv\t7\tHi | \n"
+
+
+def test_parts_get_their_names_together_or_not_at_all(tmp_path: Path) -> None:
+    corpus = corpus_of(SOUND[:6], tmp_path / "s")
+    (tmp_path / "testing.tsv").mkdir()  # in the way of the last one
+    with pytest.raises(DataError, match="could not be written"):
+        write_parts(corpus, np.array([0, 1, 2, 0, 1, 2]), ["training", "selection", "testing"], tmp_path)
+    assert not (tmp_path / "training.tsv").exists()

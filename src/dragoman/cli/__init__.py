@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from typing import Annotated
 
@@ -44,6 +45,9 @@ app.add_typer(data.app, name="data")
 
 def main() -> None:
     """Run a command. A mistake in the input is told in one line; a bug still shows its traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a console that lacks a letter shows its number instead of failing
+            stream.reconfigure(errors="backslashreplace")
     try:
         app()
     except DragomanError as error:

@@ -12,6 +12,7 @@ from typing import Annotated, Literal, cast
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from dragoman.data.doctor import Corpus, Report, examine, leakage
@@ -19,6 +20,8 @@ from dragoman.data.readers import Layout, Reading, read_records
 from dragoman.data.repairs import DEFAULT, REPAIRS, clean, write_parts
 from dragoman.data.splits import PARTS, Splitting, assign_parts
 from dragoman.errors import ConfigurationError, DragomanError
+
+ENOUGH_TO_JUDGE = 1000  # pairs; with fewer, profiles of the two languages are too thin
 
 app = typer.Typer(help="Look at a corpus, repair it, split it, fetch one.", no_args_is_help=True)
 
@@ -72,10 +75,15 @@ def _two(option: str, text: str | None) -> tuple[str, str] | None:
 @contextmanager
 def _corpus(pairs: Reading, console: Console) -> Iterator[Corpus]:
     """The pairs on disk for as long as a command needs them; lines that could not be used are told."""
-    with tempfile.TemporaryDirectory(prefix="dragoman-") as directory:
-        corpus = Corpus(pairs, Path(directory))
+    with tempfile.TemporaryDirectory(prefix="dragoman-", ignore_cleanup_errors=True) as directory:
+        try:
+            corpus = Corpus(pairs, Path(directory))
+        except OSError as error:
+            raise DragomanError(f"no room for a working copy in {tempfile.gettempdir()}: {error}") from None
         for line in pairs.problems.lines():
             console.print(line, style="yellow", highlight=False, markup=False)
+        if not len(corpus):
+            raise DragomanError("there is not a single usable pair in these files")
         yield corpus
 
 
@@ -99,15 +107,16 @@ def check_corpus(
     console = _console()
     notices = Console(stderr=True) if as_json else console
     options = (format, columns, header, languages, encoding, on_bad_line)
-    with _corpus(reading(files, *options), notices) as corpus:
-        if not len(corpus):
-            raise DragomanError("there is not a single usable pair in these files")
+    pairs = reading(files, *options)
+    with _corpus(pairs, notices) as corpus:
         report = examine(corpus)
         if against is not None:
             with _corpus(reading([against], *options), notices) as other:
                 report.signs.extend(leakage(corpus, other, against))
     if as_json:
-        typer.echo(json.dumps(asdict(report), ensure_ascii=False, indent=2))
+        left_out = [str(problem) for kept in pairs.problems.examples.values() for problem in kept]
+        told = asdict(report) | {"left_out": dict(pairs.problems.counts), "left_out_examples": left_out}
+        typer.echo(json.dumps(told, ensure_ascii=False, indent=2))
     else:
         _print_report(report, console)
 
@@ -124,19 +133,20 @@ def _print_report(report: Report, console: Console) -> None:
         )
     table = Table(title="Words", title_justify="left", header_style="dim")
     table.add_column("side")
-    limits = list(report.lengths["source"].longer_than)
+    limits = list(report.lengths["source"].cut_by)
     shown = list(report.lengths["source"].percentiles)
-    for heading in [*(f"{p} %" for p in shown), "longest", *(f"> {limit}" for limit in limits)]:
+    for heading in [*(f"{p} %" for p in shown), "longest", *(f"cut {limit}" for limit in limits)]:
         table.add_column(heading, justify="right")
     for side, lengths in report.lengths.items():
-        row = [*lengths.percentiles.values(), lengths.longest, *lengths.longer_than.values()]
+        row = [*lengths.percentiles.values(), lengths.longest, *lengths.cut_by.values()]
         table.add_row(side, *(f"{number:,}" for number in row))
     console.print(table)
     console.print(f"A reference has {report.ratio:.2f} times the characters of its source (median).")
     if not report.signs:
-        console.print("[green]Nothing else to tell: no duplicates, no odd characters, no wrong language.[/]")
+        judged = "no wrong language" if report.pairs >= ENOUGH_TO_JUDGE else "too few pairs to judge their language"
+        console.print(f"[green]Nothing else to tell: no duplicates, no odd characters, {judged}.[/]")
     for sign in report.signs:
-        console.print(f"[yellow]{sign.count:,}[/] {sign.name} [dim]({sign.advice})[/]", highlight=False)
+        console.print(f"[yellow]{sign.count:,}[/] {escape(sign.name)} [dim]({sign.advice})[/]", highlight=False)
         for example in sign.examples:
             console.print(f"    {example}", style="dim", highlight=False, markup=False)
 
@@ -155,18 +165,25 @@ def clean_corpus(
 ) -> None:
     """Repair pairs and leave out the harmful; what was left out goes to OUT.removed.tsv with its reason and place."""
     console = _console()
+    if not out.name.removesuffix(".gz").endswith((".tsv", ".tab", ".txt")):
+        raise ConfigurationError(f"OUT is written as TSV: call it .tsv or .tsv.gz, not '{out}'")
     removed = out.with_name(f"{out.name.removesuffix('.gz').removesuffix('.tsv')}.removed.tsv")
+    for written in (out, removed):
+        if file != "-" and Path(file).exists() and written.exists() and written.samefile(file):
+            raise ConfigurationError(f"{written} is the file to be cleaned; write to another one")
     chosen = [name.strip() for name in repairs.split(",") if name.strip()]
-    options = (format, columns, header, languages, encoding, on_bad_line)
-    with _corpus(reading([file], *options), console) as corpus:
-        outcome = clean(corpus, out, removed, chosen)
+    pairs = reading([file], format, columns, header, languages, encoding, on_bad_line)
+    unreadable: list[tuple[str, str, int, str]] = []
+    pairs.sink = lambda *line: unreadable.append(line)
+    with _corpus(pairs, console) as corpus:
+        outcome = clean(corpus, out, removed, chosen, unreadable)
     for name in REPAIRS:
         if outcome.changed[name]:
             console.print(f"{outcome.changed[name]:,} pairs changed: {REPAIRS[name]}", highlight=False)
         if outcome.removed[name]:
             console.print(f"{outcome.removed[name]:,} pairs removed: {REPAIRS[name]}", highlight=False)
-    console.print(f"{outcome.written:,} of {outcome.read:,} pairs are in {out}", highlight=False)
-    console.print(f"What was removed is in {removed}", highlight=False)
+    told = f"{outcome.written:,} of {outcome.read:,} lines are in {out}; what was left out is in {removed}"
+    console.print(told, highlight=False, markup=False)
 
 
 @app.command("split")
@@ -197,7 +214,7 @@ def split_corpus(
         sources = (text for chunk in corpus.chunks(0) for text in chunk)
         counts = write_parts(corpus, assign_parts(sources, splitting), PARTS, out)
     for name, count in counts.items():
-        console.print(f"{count:>12,} pairs in {out / name}.tsv", highlight=False)
+        console.print(f"{count:>12,} pairs in {out / name}.tsv", highlight=False, markup=False)
 
 
 def _shares(text: str) -> tuple[float, float, float]:
@@ -226,5 +243,5 @@ def get_corpus(
         task = progress.add_task("fetching", total=None)
         path = fetch(name, to, lambda done, total: progress.update(task, completed=done, total=total), said.append)
     for sentence in said:
-        console.print(sentence, highlight=False)
-    console.print(f"Next: dragoman data check {path}", highlight=False)
+        console.print(sentence, highlight=False, markup=False)
+    console.print(f"Next: dragoman data check {path}", highlight=False, markup=False)

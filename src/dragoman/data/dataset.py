@@ -20,7 +20,7 @@ from dragoman.data.tokenizer import Kind, Tokenizer
 from dragoman.errors import ConfigurationError, DataError, FileFormatError
 from dragoman.graph import Array
 
-VERSION = 1
+VERSION = 2
 SIDES = ("source", "reference")
 CHUNK = 8192
 

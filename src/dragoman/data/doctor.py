@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import unicodedata
 from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -17,8 +18,9 @@ import numpy as np
 
 from dragoman.data.languages import CERTAIN, leaning, profile
 from dragoman.data.records import Record
+from dragoman.data.splits import collapsed
 from dragoman.data.stores import StoreWriter, TextStore
-from dragoman.data.tokenizer import Tokenizer, normalize_text
+from dragoman.data.tokenizer import Tokenizer
 from dragoman.graph import Array
 
 SIDES = ("source", "reference")
@@ -32,7 +34,7 @@ ODDITIES: dict[str, re.Pattern[str]] = {
     "a replacement character, left by a wrong decoding": re.compile("\ufffd"),
     "letters of a wrong decoding, such as Ã© for é": re.compile(r"Ã[\x80-\xbf©¡³±­º]|Â[¿¡«»°]|â€"),
     "a control character": re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"),
-    "an invisible character": re.compile("[\u00ad\u200b-\u200f\u2028-\u202e\u2060\ufeff]"),
+    "an invisible character": re.compile("[\u00ad\u200b\u200e\u200f\u2028-\u202e\u2060\ufeff]"),
     "a no-break space": re.compile("[\u00a0\u202f]"),
     "an HTML entity or tag": re.compile(r"&(?:amp|lt|gt|quot|nbsp|#\d+);|</?[a-z]+[^>]*>", re.IGNORECASE),
     "an inverted question or exclamation mark without its partner": re.compile(r"¿(?!.*\?)|¡(?!.*!)"),
@@ -51,11 +53,11 @@ class Sign:
 
 @dataclass(frozen=True)
 class Lengths:
-    """Words of one side: percentiles, the longest, and how many texts are longer than each limit."""
+    """Words of one side: percentiles and the longest; about how many texts a maximum of so many labels would cut."""
 
     percentiles: dict[int, int]
     longest: int
-    longer_than: dict[int, int]
+    cut_by: dict[int, int]  # in labels, start and end included, estimated from a sample
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,7 @@ def scan(corpus: Corpus, side: int) -> Scan:
             for name, pattern in ODDITIES.items():
                 if pattern.search(text):
                     odd[name].append(len(keys))
-            keys.append(int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little"))
+            keys.append(int.from_bytes(hashlib.blake2b(collapsed(text).encode(), digest_size=8).digest(), "little"))
             sizes.extend((len(text), len(text.split())))
     table = np.asarray(sizes, np.int64).reshape(-1, 2)
     return Scan(np.asarray(keys, np.uint64), table[:, 0], table[:, 1], odd)
@@ -137,6 +139,7 @@ def examine(corpus: Corpus) -> Report:
     source, reference = scan(corpus, 0), scan(corpus, 1)
     first = first_of_each(source, reference)
     distinct, per_source = np.unique(source.keys[first], return_counts=True)
+    cut, failed = zip(*(_tokenized(corpus, side) for side in (0, 1)), strict=True)
     signs = [*_pair_signs(corpus, source, reference, first), *_oddity_signs(corpus, source, reference)]
     return Report(
         len(corpus),
@@ -145,8 +148,8 @@ def examine(corpus: Corpus) -> Report:
         int((per_source > 1).sum()),
         int(per_source.max(initial=0)),
         float(np.median(reference.characters / np.maximum(source.characters, 1))) if len(corpus) else 0.0,
-        {"source": _lengths(source.words), "reference": _lengths(reference.words)},
-        [*signs, *_language_signs(corpus), *_round_trip_signs(corpus)],
+        {"source": _lengths(source.words, cut[0]), "reference": _lengths(reference.words, cut[1])},
+        [*signs, *_language_signs(corpus), *_round_trip_sign(corpus, failed[0] + failed[1])],
     )
 
 
@@ -209,26 +212,38 @@ def _language_signs(corpus: Corpus) -> Iterator[Sign]:
             yield Sign(name, len(items), "look at some: they would teach the wrong language", corpus.examples(items))
 
 
-def _round_trip_signs(corpus: Corpus) -> Iterator[Sign]:
-    """Train a tokenizer on a sample of each side and see whether the texts come back."""
-    if not len(corpus):
-        return
-    sample = np.unique(np.linspace(0, len(corpus) - 1, TOKENIZER_SAMPLE).astype(int))
-    failed: list[int] = []
-    for store in corpus.texts:
-        texts = list(store.texts(sample))
-        tokenizer = Tokenizer.train(texts)
-        back = tokenizer.decode(tokenizer.encode(texts))
-        failed += [int(i) for i, ours, text in zip(sample, back, texts, strict=True) if ours != normalize_text(text)]
+def _sample(corpus: Corpus) -> Array:
+    return np.unique(np.linspace(0, len(corpus) - 1, TOKENIZER_SAMPLE).astype(int)) if len(corpus) else np.zeros(0, int)
+
+
+def _tokenized(corpus: Corpus, side: int) -> tuple[dict[int, int], list[int]]:
+    """Train a tokenizer on half a sample and encode all of it.
+
+    About how many texts of the corpus are longer, in labels with start and end, than each limit; and which texts of the
+    sample do not come back.
+    """
+    sample = _sample(corpus)
+    texts = list(corpus.texts[side].texts(sample))
+    if not texts:
+        return {}, []
+    tokenizer = Tokenizer.train(texts[::2])
+    encoded = tokenizer.encode(texts)
+    sizes = np.array([len(labels) + 2 for labels in encoded])
+    cut = {limit: round(float((sizes > limit).mean()) * len(corpus)) for limit in LIMITS}
+    wanted = (collapsed(unicodedata.normalize("NFC", text)) for text in texts)
+    back = tokenizer.decode(encoded)
+    return cut, [int(i) for i, ours, text in zip(sample, back, wanted, strict=True) if ours != text]
+
+
+def _round_trip_sign(corpus: Corpus, failed: list[int]) -> Iterator[Sign]:
     if failed:
         items = np.unique(failed)
-        yield Sign(
-            "text that a tokenizer does not give back", len(items), "look at its letters", corpus.examples(items)
-        )
+        name = f"text that WordPiece trained on other pairs does not give back (of {len(_sample(corpus)):,} looked at)"
+        yield Sign(name, len(items), "rare characters: bpe and unigram spell them in bytes", corpus.examples(items))
 
 
-def _lengths(words: Array) -> Lengths:
+def _lengths(words: Array, cut: dict[int, int]) -> Lengths:
     if not len(words):
         return Lengths({}, 0, {})
-    shown = {p: int(np.percentile(words, p)) for p in PERCENTILES}
-    return Lengths(shown, int(words.max()), {limit: int((words > limit).sum()) for limit in LIMITS})
+    shown = {p: int(np.percentile(words, p, method="inverted_cdf")) for p in PERCENTILES}
+    return Lengths(shown, int(words.max()), cut)

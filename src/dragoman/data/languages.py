@@ -19,7 +19,7 @@ LONG_ENOUGH = 12  # bytes; shorter texts are not judged
 
 def profile(chunks: Iterable[Sequence[str]]) -> Array:
     """Log-probability of each bucket of character triples in some texts."""
-    counts = np.ones(BUCKETS)
+    counts = np.full(BUCKETS, 0.1)
     for chunk in chunks:
         counts += np.bincount(_triples(chunk)[0], minlength=BUCKETS)
     table: Array = np.log(counts / counts.sum())

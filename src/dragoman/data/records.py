@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
 
@@ -53,6 +53,7 @@ class Problems:
     on_bad_line: OnBadLine = "error"
     counts: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[Problem]] = field(default_factory=dict)
+    sink: Callable[[str, str, int, str], None] | None = None  # also told of every one of them
 
     def __post_init__(self) -> None:
         if self.on_bad_line not in get_args(OnBadLine):
@@ -65,6 +66,8 @@ class Problems:
         if self.on_bad_line == "error":
             raise DataError(f"{problem} (use --on-bad-line skip to leave such lines out and have them counted)")
         self.counts[reason] += 1
+        if self.sink is not None:
+            self.sink(reason, file, line, text)
         kept = self.examples.setdefault(reason, [])
         if len(kept) < KEPT_EXAMPLES:
             kept.append(problem)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
@@ -27,9 +28,11 @@ REPAIRS = {
     "outliers": "pairs with one side far too long for the other left out",
     "identical": "pairs whose two sides are the same left out",
 }
+UNREADABLE = "unreadable"
 DEFAULT = ("spaces", "quotes", "dashes", "empties", "duplicates", "outliers")
 
-INVISIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060\ufeff]")
+# Line and page separators are white space and become a space; the joiners U+200C and U+200D are spelling and stay.
+INVISIBLE = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\ufeff]")
 QUOTES = str.maketrans({**dict.fromkeys("“”„‟«»", '"'), **dict.fromkeys("‘’‚‛‹›", "'")})
 DASHES = str.maketrans({**dict.fromkeys("‐‑‒−", "-"), **dict.fromkeys("–―", "—")})
 
@@ -60,8 +63,17 @@ def repair_text(text: str, repairs: Collection[str]) -> tuple[str, list[str]]:
     return text, changed
 
 
-def clean(corpus: Corpus, out: Path, removed: Path, repairs: Collection[str] = DEFAULT) -> Outcome:
-    """Write the repaired corpus as TSV, and beside it what was left out, each pair with its reason and place."""
+def clean(
+    corpus: Corpus,
+    out: Path,
+    removed: Path,
+    repairs: Collection[str] = DEFAULT,
+    unreadable: Iterable[tuple[str, str, int, str]] = (),
+) -> Outcome:
+    """Write the repaired corpus as TSV, and beside it what was left out, each line with its reason and place.
+
+    `unreadable` are the lines no pair could be made of: (reason, file, line, text).
+    """
     unknown = sorted(set(repairs) - REPAIRS.keys())
     if unknown:
         raise ConfigurationError(f"there is no repair '{unknown[0]}'; choose from {', '.join(REPAIRS)}")
@@ -69,6 +81,9 @@ def clean(corpus: Corpus, out: Path, removed: Path, repairs: Collection[str] = D
     changed: Counter[str] = Counter()
     left_out: Counter[str] = Counter()
     with written(out) as kept, written(removed) as dropped:
+        for reason, name, number, text in unreadable:
+            left_out[UNREADABLE] += 1
+            dropped.write(f"{_cell(reason)}\t{name}\t{number}\t{_cell(text)}\n")
         for i, (source, reference) in enumerate(_repaired(corpus, repairs, changed)):
             if i in reasons:
                 file, line = corpus.places[i]
@@ -76,7 +91,8 @@ def clean(corpus: Corpus, out: Path, removed: Path, repairs: Collection[str] = D
                 dropped.write(f"{reasons[i]}\t{corpus.files[file]}\t{line}\t{_cell(source)}\t{_cell(reference)}\n")
             else:
                 kept.write(f"{_cell(source)}\t{_cell(reference)}\n")
-    return Outcome(len(corpus), len(corpus) - left_out.total(), changed, left_out)
+    read = len(corpus) + left_out[UNREADABLE]
+    return Outcome(read, read - left_out.total(), changed, left_out)
 
 
 def _repaired(corpus: Corpus, repairs: Collection[str], changed: Counter[str]) -> Iterator[tuple[str, str]]:
@@ -90,11 +106,11 @@ def _repaired(corpus: Corpus, repairs: Collection[str], changed: Counter[str]) -
 def _reasons(corpus: Corpus, repairs: Collection[str]) -> dict[int, str]:
     """Why each pair that is left out is left out; the first reason that applies."""
     reasons: dict[int, str] = {}
-    seen: set[int] = set()
+    seen: set[bytes] = set()
     sizes = np.zeros((len(corpus), 2), np.int64)
     for i, (source, reference) in enumerate(_repaired(corpus, repairs, Counter())):
         sizes[i] = len(source), len(reference)
-        key = hash((source, reference))
+        key = hashlib.blake2b(f"{source}\t{reference}".encode(), digest_size=8).digest()
         if "empties" in repairs and not (source.strip() and reference.strip()):
             reasons[i] = "empties"
         elif "identical" in repairs and source == reference:
@@ -123,23 +139,21 @@ def written(path: Path) -> Iterator[TextIO]:
     work = path.with_name(f".{path.name}.part")
     try:
         opened = gzip.open if path.suffix == ".gz" else open
-        with opened(work, "wt", encoding="utf-8", newline="\n") as file:
+        with opened(work, "wt", encoding="utf-8", newline="\n", errors="backslashreplace") as file:
             yield file
         work.replace(path)
     except OSError as error:
         raise DataError(f"{path} could not be written: {error}") from None
     finally:
-        work.unlink(missing_ok=True)
+        with suppress(OSError):
+            work.unlink(missing_ok=True)
 
 
-def write_parts(corpus: Corpus, parts: Array, names: Iterable[str], directory: Path) -> dict[str, int]:
-    """One TSV file for each part of a split; how many pairs each holds."""
-    counts = {}
-    for part, name in enumerate(names):
-        items = np.flatnonzero(parts == part)
-        with written(directory / f"{name}.tsv") as file:
-            for i in items:
-                source, reference = (_cell(store.text(int(i))) for store in corpus.texts)
-                file.write(f"{source}\t{reference}\n")
-        counts[name] = len(items)
-    return counts
+def write_parts(corpus: Corpus, parts: Array, names: Sequence[str], directory: Path) -> dict[str, int]:
+    """One TSV file for each part of a split; none gets its name before all are written. How many pairs each holds."""
+    with ExitStack() as stack:
+        files = [stack.enter_context(written(directory / f"{name}.tsv")) for name in names]
+        for i, part in enumerate(parts):
+            source, reference = (_cell(store.text(i)) for store in corpus.texts)
+            files[part].write(f"{source}\t{reference}\n")
+    return {name: int((parts == part).sum()) for part, name in enumerate(names)}

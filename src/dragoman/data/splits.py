@@ -40,7 +40,7 @@ class Splitting:
 
 def assign_parts(sources: Iterable[str], splitting: Splitting, held_out: Collection[str] = ()) -> Array:
     """[n] the part of each sample: 0 training, 1 selection, 2 testing. Sources held out are always in testing."""
-    held = frozenset(held_out)
+    held = frozenset(map(collapsed, held_out))
     groups = array_of_groups(sources, splitting, held)
     if splitting.by == "source":
         bounds = np.cumsum(splitting.shares[:2])
@@ -49,6 +49,11 @@ def assign_parts(sources: Iterable[str], splitting: Splitting, held_out: Collect
         parts = _exact(len(groups), splitting)
     parts[groups == HELD] = TESTING
     return parts
+
+
+def collapsed(text: str) -> str:
+    """What a network would see of a text's white space: texts that differ in nothing else are the same sentence."""
+    return " ".join(text.split())
 
 
 HELD = 2.0  # a group number beyond all shares
@@ -61,7 +66,7 @@ def array_of_groups(sources: Iterable[str], splitting: Splitting, held: Collecti
         HELD
         if source in held
         else int.from_bytes(hashlib.blake2b(source.encode(), digest_size=6, salt=salt).digest(), "little") / 2**48
-        for source in sources
+        for source in map(collapsed, sources)
     )
     return np.fromiter(numbers, np.float64)
 

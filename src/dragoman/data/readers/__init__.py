@@ -9,7 +9,7 @@ line-aligned files are one name, source first: "train.en,train.es".
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from dragoman.data.readers.aligned import ALIGNED, is_two_files, parts
@@ -65,6 +65,7 @@ class Reading:
             raise ConfigurationError("no files given; name at least one, or - for standard input")
         self.layout, self.on_bad_line = layout, on_bad_line
         self.problems = Problems(on_bad_line)
+        self.sink: Callable[[str, str, int, str], None] | None = None  # told of every line that is left out
         self._sources = [Source(str(name), encoding) for name in given]
         self._formats = [find_format(source, layout, format) for source in self._sources]
         self._files = [file for source in self._sources for file in parts(source)]
@@ -77,7 +78,7 @@ class Reading:
             if self._passes and file.passes_once:
                 raise DataError(f"{file.shown} can be read only once, and it was; save it to a file and name that")
         self._passes += 1
-        self.problems = Problems(self.on_bad_line)
+        self.problems = Problems(self.on_bad_line, sink=self.sink)
         return self._records(self.problems)
 
     def _records(self, problems: Problems) -> Iterator[Record]:
