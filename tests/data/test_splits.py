@@ -171,3 +171,13 @@ def test_a_split_is_by_source_or_by_sample() -> None:
 def test_a_seed_works_or_is_refused(by: By, seed: int) -> None:
     with contextlib.suppress(ConfigurationError):
         assign_parts(["a", "b"], Splitting(by=by, seed=seed))
+
+
+def test_white_space_does_not_make_another_sentence() -> None:
+    """The network would see the same source: it must not be on two sides."""
+    spellings = [[f"sentence number {i}", f"sentence  number {i} ", f"sentence\u00a0number {i}"] for i in range(200)]
+    parts = [assign_parts(sources, Splitting()) for sources in zip(*spellings, strict=True)]
+    np.testing.assert_array_equal(parts[0], parts[1])
+    np.testing.assert_array_equal(parts[0], parts[2])
+    held = assign_parts([" The  plant is green."], Splitting(), ["The plant is green."])
+    assert held.tolist() == [2]

@@ -131,16 +131,21 @@ def _print_report(report: Report, console: Console) -> None:
             f"{report.several_references:,} sources have several references, up to {report.most_references}: "
             "split by source, or tests will leak (dragoman data split does)"
         )
-    table = Table(title="Words", title_justify="left", header_style="dim")
-    table.add_column("side")
-    limits = list(report.lengths["source"].cut_by)
-    shown = list(report.lengths["source"].percentiles)
-    for heading in [*(f"{p} %" for p in shown), "longest", *(f"cut {limit}" for limit in limits)]:
-        table.add_column(heading, justify="right")
+    words = Table(title="Words", title_justify="left", header_style="dim")
+    cut = Table(title="About how many texts a maximum of labels would cut", title_justify="left", header_style="dim")
+    some = report.lengths["source"]
+    for table, headings in (
+        (words, [*(f"{p} %" for p in some.percentiles), "longest"]),
+        (cut, [f"{limit}" for limit in some.cut_by]),
+    ):
+        table.add_column("side")
+        for heading in headings:
+            table.add_column(heading, justify="right")
     for side, lengths in report.lengths.items():
-        row = [*lengths.percentiles.values(), lengths.longest, *lengths.cut_by.values()]
-        table.add_row(side, *(f"{number:,}" for number in row))
-    console.print(table)
+        words.add_row(side, *(f"{n:,}" for n in [*lengths.percentiles.values(), lengths.longest]))
+        cut.add_row(side, *(f"{n:,}" for n in lengths.cut_by.values()))
+    console.print(words)
+    console.print(cut)
     console.print(f"A reference has {report.ratio:.2f} times the characters of its source (median).")
     if not report.signs:
         judged = "no wrong language" if report.pairs >= ENOUGH_TO_JUDGE else "too few pairs to judge their language"

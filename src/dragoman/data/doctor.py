@@ -20,7 +20,7 @@ from dragoman.data.languages import CERTAIN, leaning, profile
 from dragoman.data.records import Record
 from dragoman.data.splits import collapsed
 from dragoman.data.stores import StoreWriter, TextStore
-from dragoman.data.tokenizer import Tokenizer
+from dragoman.data.tokenizer import FREQUENT, Tokenizer
 from dragoman.graph import Array
 
 SIDES = ("source", "reference")
@@ -226,7 +226,9 @@ def _tokenized(corpus: Corpus, side: int) -> tuple[dict[int, int], list[int]]:
     texts = list(corpus.texts[side].texts(sample))
     if not texts:
         return {}, []
-    tokenizer = Tokenizer.train(texts[::2])
+    trained_on = texts[::2]
+    frequent = max(1, round(FREQUENT * len(trained_on) / len(corpus)))  # as large a vocabulary as all of it would give
+    tokenizer = Tokenizer.train(trained_on, frequent=frequent)
     encoded = tokenizer.encode(texts)
     sizes = np.array([len(labels) + 2 for labels in encoded])
     cut = {limit: round(float((sizes > limit).mean()) * len(corpus)) for limit in LIMITS}

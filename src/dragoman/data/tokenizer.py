@@ -50,8 +50,10 @@ class Tokenizer:
         return self.engine.token_to_id(BYTES[0]) is not None
 
     @classmethod
-    def train(cls, texts: Iterable[str], kind: Kind = "wordpiece", size: int | None = None) -> Tokenizer:
-        """Learn the pieces of some texts. Without a size it is as many as there are words seen five times or more.
+    def train(
+        cls, texts: Iterable[str], kind: Kind = "wordpiece", size: int | None = None, frequent: int = FREQUENT
+    ) -> Tokenizer:
+        """Learn the pieces of some texts. Without a size: as many as there are words seen `frequent` times or more.
 
         Unigram may stop below the size; the others reach it when the texts have enough pieces.
         """
@@ -61,7 +63,7 @@ class Tokenizer:
         if not counts:
             raise DataError("there is no text to train a tokenizer on")
         alphabet = sorted({character for word in counts for character in word})
-        wanted = derived_size(counts) if size is None else size
+        wanted = derived_size(counts, frequent) if size is None else size
         least = FIRST + len(_base_pieces(kind, alphabet))
         if wanted < least:
             if size is not None:
@@ -129,10 +131,9 @@ def count_words(texts: Iterable[str]) -> Counter[str]:
     return counts
 
 
-def derived_size(counts: Counter[str]) -> int:
-    """A vocabulary as large as the number of words seen at least five times, within bounds."""
-    frequent = sum(count >= FREQUENT for count in counts.values())
-    return max(SMALLEST, min(LARGEST, frequent))
+def derived_size(counts: Counter[str], frequent: int = FREQUENT) -> int:
+    """A vocabulary as large as the number of words seen at least `frequent` times, within bounds."""
+    return max(SMALLEST, min(LARGEST, sum(count >= frequent for count in counts.values())))
 
 
 def _normalizer() -> Any:

@@ -231,9 +231,13 @@ msgstr[1] "%d ficheros"
 
 def test_po_entries(tmp_path: Path) -> None:
     path = write(tmp_path, "a.po", PO)
-    assert fields(path, on_bad_line="skip") == [("Two lines", "¡Dos líneas!"), ("%d file", "%d fichero")]
+    assert fields(path, on_bad_line="skip") == [
+        ("Two lines", "¡Dos líneas!"),
+        ("%d file", "%d fichero"),
+        ("%d files", "%d ficheros"),
+    ]
     read, problems = lines(path)
-    assert read == [5, 19]
+    assert read == [5, 19, 19]
     assert account(problems) == [("a fuzzy translation", 11), ("untranslated", 15), ("an obsolete entry", 24)]
     with pytest.raises(DataError, match=r"a.po, line 11: a fuzzy translation: 'maybe'"):
         fields(path)

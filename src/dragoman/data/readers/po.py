@@ -14,20 +14,28 @@ LARGEST = 16 << 20  # characters, some 150,000 entries; translate-toolkit reads 
 
 
 def read_po(source: Source, layout: Layout, problems: Problems) -> Iterator[Record]:
-    """Untranslated, fuzzy and obsolete entries are problems. Of an entry with plural forms the singular is taken."""
+    """Untranslated, fuzzy and obsolete entries are problems. Each plural form is a pair: msgstr[0] belongs to msgid,
+    the others to msgid_plural.
+    """
     entries = 0
     for unit in _units(source):
         if unit.isheader() or (unit.isblank() and not unit.isobsolete()):  # blank: comments that belong to no entry
             continue
         entries += 1
-        texts = [str(getattr(text, "strings", [text])[0]) for text in (unit.source, unit.target)]
-        reason = _unusable(unit, texts[1])
-        if reason:
-            problems.add(reason, source.shown, unit.line_number, texts[0])
-        elif record := make_record(texts, layout.fields, source.shown, unit.line_number, problems):
-            yield record
+        for texts in _forms(unit):
+            reason = _unusable(unit, texts[1])
+            if reason:
+                problems.add(reason, source.shown, unit.line_number, texts[0])
+            elif record := make_record(texts, layout.fields, source.shown, unit.line_number, problems):
+                yield record
     if not entries:
         raise DataError(f"{source.shown} is empty; expected at least one entry msgid, msgstr")
+
+
+def _forms(unit: Any) -> list[list[str]]:
+    """[source, reference] of an entry, one for each plural form it has."""
+    sources, references = (list(getattr(text, "strings", [text])) or [""] for text in (unit.source, unit.target))
+    return [[str(sources[min(k, len(sources) - 1)]), str(reference)] for k, reference in enumerate(references)]
 
 
 def _unusable(unit: Any, reference: str) -> str:
