@@ -178,10 +178,11 @@ def clean_corpus(
             raise ConfigurationError(f"{written} is the file to be cleaned; write to another one")
     chosen = [name.strip() for name in repairs.split(",") if name.strip()]
     pairs = reading([file], format, columns, header, languages, encoding, on_bad_line)
-    unreadable: list[tuple[str, str, int, str]] = []
-    pairs.sink = lambda *line: unreadable.append(line)
-    with _corpus(pairs, console) as corpus:
-        outcome = clean(corpus, out, removed, chosen, unreadable)
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as unreadable:  # on disk: there may be any number of them
+        pairs.sink = lambda *line: print(json.dumps(line), file=unreadable)
+        with _corpus(pairs, console) as corpus:
+            unreadable.seek(0)
+            outcome = clean(corpus, out, removed, chosen, map(json.loads, unreadable))
     for name in REPAIRS:
         if outcome.changed[name]:
             console.print(f"{outcome.changed[name]:,} pairs changed: {REPAIRS[name]}", highlight=False)

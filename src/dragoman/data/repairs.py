@@ -119,13 +119,9 @@ def _reasons(corpus: Corpus, repairs: Collection[str]) -> dict[int, str]:
             reasons[i] = "duplicates"
         seen.add(key)
     if "outliers" in repairs:
-        for i in _outliers(sizes):
+        for i in ratio_outliers(sizes[:, 0], sizes[:, 1]):
             reasons.setdefault(int(i), "outliers")
     return reasons
-
-
-def _outliers(sizes: Array) -> Array:
-    return ratio_outliers(sizes[:, 0], sizes[:, 1])
 
 
 def _cell(text: str) -> str:
