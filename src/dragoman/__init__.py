@@ -16,6 +16,7 @@ _HOMES = {
     "gradient_check": "dragoman.graph",
     "operation": "dragoman.graph",
     "Transformer": "dragoman.networks",
+    "Translator": "dragoman.tasks.translator",
     "TransformerConfiguration": "dragoman.networks",
     "preset": "dragoman.networks",
 }

@@ -11,7 +11,12 @@ import typer
 from dragoman import __version__
 from dragoman.cli import data
 from dragoman.cli.check import check
+from dragoman.cli.evaluate import evaluate
 from dragoman.cli.inspect import inspect
+from dragoman.cli.plan import plan
+from dragoman.cli.plot import plot
+from dragoman.cli.train import train
+from dragoman.cli.translate import translate
 from dragoman.errors import DragomanError
 
 app = typer.Typer(
@@ -38,8 +43,8 @@ def options(
     """Options before any command."""
 
 
-app.command()(check)
-app.command()(inspect)
+for command in (train, translate, evaluate, inspect, plot, plan, check):
+    app.command()(command)
 app.add_typer(data.app, name="data")
 
 

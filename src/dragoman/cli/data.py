@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from dragoman.cli.options import Columns, Encoding, Format, Header, Languages, OnBadLine, columns_of, two
 from dragoman.data.doctor import Corpus, Report, examine, leakage
 from dragoman.data.readers import Layout, Reading, read_records
 from dragoman.data.repairs import DEFAULT, REPAIRS, clean, write_parts
@@ -29,12 +30,6 @@ Files = Annotated[
     list[str],
     typer.Argument(metavar="FILE...", help="Files of pairs; - for standard input; train.en,train.es for two."),
 ]
-Format = Annotated[str | None, typer.Option(help="tsv, csv, jsonl, parquet, tmx, xliff, po ...; else by extension.")]
-Columns = Annotated[str | None, typer.Option(help="Columns of source and reference, by number from 1 or by name: 1,3")]
-Header = Annotated[bool | None, typer.Option(help="Whether a table's first line names its columns.")]
-Languages = Annotated[str | None, typer.Option(help="Source and reference language of TMX and XLIFF: en,es")]
-Encoding = Annotated[str, typer.Option(help="Encoding of the files.")]
-OnBadLine = Annotated[str, typer.Option(help="What to do with a line that cannot be used: error or skip.")]
 
 
 def reading(
@@ -49,27 +44,8 @@ def reading(
     """The options of a command as a reading of its files."""
     if on_bad_line not in ("error", "skip"):
         raise ConfigurationError(f"--on-bad-line is error or skip, got '{on_bad_line}'")
-    layout = Layout("pairs", _columns(columns), header, _two("--languages", languages))
+    layout = Layout("pairs", columns_of(columns), header, two("--languages", languages))
     return read_records(files, layout, format, encoding, cast(Literal["error", "skip"], on_bad_line))
-
-
-def _columns(text: str | None) -> tuple[int | str, ...] | None:
-    chosen = _two("--columns", text)
-    if chosen is None:
-        return None
-    for column in chosen:
-        if column.isdigit() and int(column) == 0:
-            raise ConfigurationError("--columns counts from 1")
-    return tuple(int(column) - 1 if column.isdigit() else column for column in chosen)
-
-
-def _two(option: str, text: str | None) -> tuple[str, str] | None:
-    if text is None:
-        return None
-    parts = tuple(part.strip() for part in text.split(","))
-    if len(parts) != 2 or not all(parts):
-        raise ConfigurationError(f"{option} takes two, separated by a comma; got '{text}'")
-    return parts[0], parts[1]
 
 
 @contextmanager

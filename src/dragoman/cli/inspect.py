@@ -2,27 +2,50 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
+from dragoman.cli.options import console
+from dragoman.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from dragoman.tasks.model import ModelFacts
+
 
 def inspect(
-    preset: Annotated[str, typer.Option(help="A size of the thesis: small, medium or large.")],
-    source_vocabulary: Annotated[int, typer.Option(help="Labels of the source language.")],
-    reference_vocabulary: Annotated[int, typer.Option(help="Labels of the reference language.")],
+    model: Annotated[
+        Path | None,
+        typer.Argument(metavar="[MODEL]", help="What `dragoman train` wrote; or give a preset."),
+    ] = None,
+    preset: Annotated[str | None, typer.Option(help="A size of the thesis: small, medium or large.")] = None,
+    source_vocabulary: Annotated[int | None, typer.Option(help="Labels of the source language.")] = None,
+    reference_vocabulary: Annotated[int | None, typer.Option(help="Labels of the reference language.")] = None,
     block: Annotated[str, typer.Option(help="post (thesis, book) or pre (lecture) normalization.")] = "post",
     tied: Annotated[str, typer.Option(help="Share the embedding tables: none, output or all.")] = "none",
 ) -> None:
-    """Print the layers of a network, their shapes, and the exact number of parameters."""
+    """Print the layers of a network, their shapes, the exact number of parameters, and what it was trained on."""
     from dragoman.networks import Transformer
     from dragoman.networks import preset as named_preset
+    from dragoman.tasks.model import load_facts
 
+    screen = console()
+    if model is not None:
+        facts = load_facts(model)
+        _print_network(Transformer(facts.network), f"Transformer, {facts.preset or 'own size'}", screen)
+        _print_facts(facts, screen)
+        return
+    if preset is None or source_vocabulary is None or reference_vocabulary is None:
+        raise ConfigurationError("name a model, or give --preset, --source-vocabulary and --reference-vocabulary")
     configuration = named_preset(preset, source_vocabulary, reference_vocabulary, block=block, tied=tied)
-    network = Transformer(configuration)
-    table = Table(title=f"Transformer, {preset}", title_justify="left", title_style="bold", header_style="dim")
+    _print_network(Transformer(configuration), f"Transformer, {preset}", screen)
+
+
+def _print_network(network: Any, title: str, screen: Console) -> None:
+    table = Table(title=title, title_justify="left", title_style="bold", header_style="dim")
     table.add_column("layer", no_wrap=True)
     table.add_column("parameter", no_wrap=True)
     table.add_column("shape", no_wrap=True)
@@ -31,13 +54,30 @@ def inspect(
         table.add_section()
         for i, (name, shape, size) in enumerate(rows):
             table.add_row(layer if i == 0 else "", name, " x ".join(str(n) for n in shape), f"{size:,}")
-    console = Console(width=None if Console().is_terminal else 120)
-    console.print(table)
+    screen.print(table)
     for part, size in _by_part(network).items():
-        console.print(f"  {part:<24}{size:>12,}")
-    console.print(f"[bold]  {'total':<24}{network.count():>12,}[/] parameters")
-    if tied != "none":
-        console.print("  The output weights are the reference embedding's table, counted once.")
+        screen.print(f"  {part:<24}{size:>12,}")
+    screen.print(f"[bold]  {'total':<24}{network.count():>12,}[/] parameters")
+    if network.configuration.tied != "none":
+        screen.print("  The output weights are the reference embedding's table, counted once.")
+
+
+def _print_facts(facts: ModelFacts, screen: Console) -> None:
+    data, training, network = facts.data, facts.training, facts.network
+    parts = ", ".join(f"{count:,} {name}" for name, count in data.parts.items())
+    told = {
+        "trained on": f"{', '.join(data.files)} ({parts}; split by {data.split})",
+        "recipe": f"{facts.recipe}, seed {facts.seed}",
+        "training": f"{training.get('steps', 0):,} steps, {training.get('epochs', 0):g} epochs, "
+        f"{training.get('ended') or 'not finished'}",
+        "network": f"{network.block}-norm, dropout {network.dropout:g}, {network.positions} positions, "
+        f"tied: {network.tied}",
+        "longest": f"{facts.longest[0]} source labels, {facts.longest[1]} reference labels",
+        "protects": "numbers, addresses, placeholders" if facts.protect else "nothing",
+        "dragoman": f"{facts.dragoman}, model format {facts.format}",
+    }
+    for name, value in told.items():
+        screen.print(f"  {name:<12}{value}", highlight=False, markup=False)
 
 
 def _by_layer(network: Any) -> dict[str, list[tuple[str, tuple[int, ...], int]]]:

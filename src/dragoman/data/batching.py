@@ -128,6 +128,11 @@ class BatchStream:
         self.position += 1
         return self.samples.batch(items)
 
+    def seek(self, seed: int, epoch: int, position: int) -> None:
+        """Go on where `state` was taken."""
+        self.seed, self.epoch, self.position = seed, epoch, position
+        self._plan = self._make_plan()
+
     def state(self) -> dict[str, int]:
-        """What a checkpoint keeps; give it back as `BatchStream(samples, batching, **state)`."""
+        """What a checkpoint keeps; give it back to `seek`, or as `BatchStream(samples, batching, **state)`."""
         return {"seed": self.seed, "epoch": self.epoch, "position": self.position}

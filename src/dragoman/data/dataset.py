@@ -7,13 +7,14 @@ import shutil
 import tempfile
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dragoman.batch import END, PAD, START, UNKNOWN, Batch
+from dragoman.data.protection import EVERY_STANDIN, mask_pair
 from dragoman.data.splits import PARTS, TRAINING, Splitting, assign_parts
 from dragoman.data.stores import LABEL, LabelStore, StoreWriter, TextStore
 from dragoman.data.tokenizer import Kind, Tokenizer
@@ -22,6 +23,7 @@ from dragoman.graph import Array
 
 VERSION = 2
 SIDES = ("source", "reference")
+MASKED = "masked-texts"
 CHUNK = 8192
 
 
@@ -32,12 +34,14 @@ class Encoding:
     sizes    of the source and reference vocabulary; None derives them from the training part
     joint    one vocabulary for both sides, of the first size
     maximum  longest source (m_S) and reference (m_R + 1) in labels, start and end included; None: as long as they come
+    protect  numbers, addresses and placeholders are encoded as stand-ins (data/protection.py); texts are stored whole
     """
 
     kind: Kind = "wordpiece"
     sizes: tuple[int | None, int | None] = (None, None)
     joint: bool = False
     maximum: tuple[int | None, int | None] = (None, None)
+    protect: bool = False
 
     def __post_init__(self) -> None:
         if any(longest is not None and longest < 2 for longest in self.maximum):
@@ -96,7 +100,8 @@ class Dataset:
             self.parts: Array = np.fromfile(directory / "parts", np.uint8)
         except OSError as error:
             raise FileFormatError(f"{directory} is not a prepared dataset: {error}") from None
-        self.tokenizers = tuple(Tokenizer.load(directory / f"{side}-tokenizer.json") for side in SIDES)
+        source, reference = (Tokenizer.load(directory / f"{side}-tokenizer.json") for side in SIDES)
+        self.tokenizers = source, reference
         if (
             len({len(self.parts), *map(len, self.labels), *map(len, self.texts)}) != 1
             or (self.parts >= len(PARTS)).any()
@@ -172,13 +177,18 @@ def prepare(
         raise DataError(f"{directory} could not be written: {error}") from None
     try:
         _write_texts(pairs, work)
-        parts = assign_parts(_texts(work, "source"), splitting, held_out)
+        parts = assign_parts(_texts(work, "source-texts"), splitting, held_out)
+        if encoding.protect:
+            both = zip(_texts(work, "source-texts"), _texts(work, "reference-texts"), strict=True)
+            _write_texts((mask_pair(*pair) for pair in both), work, MASKED)
         parts.tofile(work / "parts")
         if not (parts == TRAINING).any():
             raise DataError(f"of {len(parts)} pairs none fell into the training part; more pairs or another seed")
         chosen = tokenizers or _train_tokenizers(work, np.flatnonzero(parts == TRAINING), encoding)
         counts = [_encode_side(work, *side, encoding) for side in zip(SIDES, chosen, (0, 1), strict=True)]
         about = _describe(parts, chosen, counts, encoding, splitting)
+        for left in work.glob(f"*{MASKED}*"):
+            left.unlink()
         (work / "about.json").write_text(json.dumps(asdict(about), indent=2), encoding="utf-8")
         _publish(work, directory)
     except OSError as error:
@@ -188,8 +198,8 @@ def prepare(
     return Dataset(directory)
 
 
-def _write_texts(pairs: Iterable[tuple[str, str]], work: Path) -> None:
-    with StoreWriter(work / "source-texts", 1) as sources, StoreWriter(work / "reference-texts", 1) as references:
+def _write_texts(pairs: Iterable[tuple[str, str]], work: Path, name: str = "texts") -> None:
+    with StoreWriter(work / f"source-{name}", 1) as sources, StoreWriter(work / f"reference-{name}", 1) as references:
         empty = True
         for source, reference in pairs:
             sources.append(source.encode())
@@ -199,19 +209,25 @@ def _write_texts(pairs: Iterable[tuple[str, str]], work: Path) -> None:
         raise DataError("there is not a single pair to learn from")
 
 
-def _texts(work: Path, side: str) -> Iterator[str]:
-    store = TextStore(work / f"{side}-texts")
+def _texts(work: Path, name: str) -> Iterator[str]:
+    store = TextStore(work / name)
     return store.texts(range(len(store)))
 
 
+def _encoded(side: str, encoding: Encoding) -> str:
+    """The store of the texts that are encoded."""
+    return f"{side}-{MASKED if encoding.protect else 'texts'}"
+
+
 def _train_tokenizers(work: Path, training: Array, encoding: Encoding) -> tuple[Tokenizer, Tokenizer]:
-    stores = [TextStore(work / f"{side}-texts") for side in SIDES]
+    stores = [TextStore(work / _encoded(side, encoding)) for side in SIDES]
+    always = [EVERY_STANDIN] if encoding.protect else []
     if encoding.joint:
         both = (text for store in stores for text in store.texts(training))
-        shared = Tokenizer.train(both, encoding.kind, encoding.sizes[0])
+        shared = Tokenizer.train(chain(both, always), encoding.kind, encoding.sizes[0])
         return shared, shared
     source, reference = (
-        Tokenizer.train(store.texts(training), encoding.kind, size)
+        Tokenizer.train(chain(store.texts(training), always), encoding.kind, size)
         for store, size in zip(stores, encoding.sizes, strict=True)
     )
     return source, reference
@@ -220,7 +236,7 @@ def _train_tokenizers(work: Path, training: Array, encoding: Encoding) -> tuple[
 def _encode_side(work: Path, side: str, tokenizer: Tokenizer, index: int, encoding: Encoding) -> dict[str, int]:
     """Write the labels of one side; how many were cut, how long the longest is, how many pieces were unknown."""
     counts = {"truncated": 0, "longest": 0, "unknown": 0}
-    texts = _texts(work, side)
+    texts = _texts(work, _encoded(side, encoding))
     with StoreWriter(work / f"{side}-labels", LABEL.itemsize) as writer:
         while chunk := list(islice(texts, CHUNK)):
             for labels in tokenizer.encode(chunk):

@@ -9,7 +9,7 @@ from dragoman.networks.custom import (
 from dragoman.networks.network import Configuration, Network
 from dragoman.networks.presets import PRESETS, preset
 from dragoman.networks.storage import load_weights, save_weights
-from dragoman.networks.transformer import Transformer, TransformerConfiguration, TransformerState
+from dragoman.networks.transformer import Transformer, TransformerConfiguration, TransformerSettings, TransformerState
 
 __all__ = [
     "PRESETS",
@@ -19,6 +19,7 @@ __all__ = [
     "Network",
     "Transformer",
     "TransformerConfiguration",
+    "TransformerSettings",
     "TransformerState",
     "TwoLayerConfiguration",
     "TwoLayerNetwork",

@@ -29,11 +29,9 @@ from dragoman.layers.embedding import CONCATENATED, NEEDS_MAXIMUM_LENGTH
 from dragoman.networks.network import Configuration, Network
 
 
-class TransformerConfiguration(Configuration):
-    """Everything a Transformer is built from. The defaults are the thesis's Small, with the book's normalization."""
+class TransformerSettings(Configuration):
+    """What is chosen of a Transformer. The defaults are the thesis's Small, with the book's normalization."""
 
-    source_vocabulary: int = Field(ge=1)
-    reference_vocabulary: int = Field(ge=1)
     depth: int = Field(default=64, ge=1)
     perceptron_depth: int = Field(default=128, ge=1)
     heads: int = Field(default=4, ge=1)
@@ -57,11 +55,6 @@ class TransformerConfiguration(Configuration):
         self._positions_fit()
         if self.tied != "none" and self.positions in CONCATENATED:
             raise ValueError("concatenated positions leave the table narrower than the output, so they cannot be tied")
-        if self.tied == "all" and self.source_vocabulary != self.reference_vocabulary:
-            raise ValueError(
-                f"tied='all' shares one table, but the vocabularies have {self.source_vocabulary} and "
-                f"{self.reference_vocabulary} labels; use tied='output' or one joint vocabulary"
-            )
         return self
 
     def _positions_fit(self) -> None:
@@ -74,6 +67,22 @@ class TransformerConfiguration(Configuration):
         taken = self.maximum_length if self.positions == "one_hot" else self.position_depth
         if taken is not None and self.positions in CONCATENATED and taken >= self.depth:
             raise ValueError(f"positions take {taken} of {self.depth} columns, so that none is left for words")
+
+
+class TransformerConfiguration(TransformerSettings):
+    """Everything a Transformer is built from: what is chosen, and the vocabularies, which the data decide."""
+
+    source_vocabulary: int = Field(ge=1)
+    reference_vocabulary: int = Field(ge=1)
+
+    @model_validator(mode="after")
+    def _one_table_has_one_vocabulary(self) -> Self:
+        if self.tied == "all" and self.source_vocabulary != self.reference_vocabulary:
+            raise ValueError(
+                f"tied='all' shares one table, but the vocabularies have {self.source_vocabulary} and "
+                f"{self.reference_vocabulary} labels; use tied='output' or one joint vocabulary"
+            )
+        return self
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,11 @@ class Optimizer(ABC):
     def delta(self, theta: Array, gradient: Array, rate: float, *moments: Array) -> Array:
         """The change of one segment of theta; updates the moments of that segment in place."""
 
+    def restore(self, theta: Theta, t: int, age: int, moments: dict[str, Array]) -> None:
+        """Go on where a checkpoint stands."""
+        self.t, self.age, self.moments = t, age, moments
+        self._segments = theta.trainable()
+
     def update(self, theta: Theta, gradient: Array, rate: float) -> None:
         """One step with learning rate eta."""
         if gradient.shape != theta.values.shape:

@@ -1,5 +1,18 @@
-"""Training: the loop and its stopping rules."""
+"""Training: the loop, its stopping rules, its history and its checkpoints."""
 
-from dragoman.training.loop import Outcome, Stopping, train
+from dragoman.training.checkpoints import Checkpoints
+from dragoman.training.loop import Outcome, Selection, Watcher, train
+from dragoman.training.record import History, Record, overfitting
+from dragoman.training.stopping import Stopping
 
-__all__ = ["Outcome", "Stopping", "train"]
+__all__ = [
+    "Checkpoints",
+    "History",
+    "Outcome",
+    "Record",
+    "Selection",
+    "Stopping",
+    "Watcher",
+    "overfitting",
+    "train",
+]

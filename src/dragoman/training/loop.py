@@ -1,45 +1,415 @@
-"""The training loop: batches, gradient, step, until a stopping rule says why it is over."""
+"""The training loop: batches, gradient, step; at the end of each round an evaluation, until a rule says why it is over.
+
+A round is an epoch of a `BatchStream` (or so many steps, if the selection says so), or one batch of any other
+iterable. Everything that decides how a training goes on is in theta, the moments, the average and `Training.state()`:
+dropout masks and the order of batches are functions of the seed and of where the training stands.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 from dragoman.batch import Batch
+from dragoman.data.batching import BatchStream
+from dragoman.errors import ConfigurationError, FileFormatError, NonFiniteError
+from dragoman.graph import Array, Theta
 from dragoman.layers import Run
 from dragoman.loss import Loss, LossIndex
 from dragoman.networks import Network
 from dragoman.operations import Noise
 from dragoman.optimization import Optimizer, Plateau, Schedule, clip_gradient
+from dragoman.training.checkpoints import VERSION, Checkpoints
+from dragoman.training.record import History, Record, overfitting
+from dragoman.training.stopping import Stopping
+
+T = TypeVar("T")
+
+
+class Watcher:
+    """Is told what happens. This one does nothing with it."""
+
+    def step(self, step: int, loss: Loss, training: Training) -> None:
+        """After every step."""
+
+    def record(self, record: Record) -> None:
+        """After every round."""
+
+    def notice(self, text: str) -> None:
+        """Something the user should know."""
 
 
 @dataclass(frozen=True)
-class Stopping:
-    """When to stop (thesis 5.1): after so many steps, or as soon as a batch reaches a goal."""
+class Selection:
+    """How a training is judged while it goes on (thesis 6.1).
 
-    steps: int
-    loss_goal: float | None = None
-    accuracy_goal: float | None = None
+    batches  the selection part, the same each time
+    every    steps between evaluations; None: every epoch
+    best_by  error (low is good), accuracy, or a name that `scores` gives (high is good)
+    scores   what else to measure of the network
+    """
 
-    def reason(self, t: int, loss: Loss) -> str | None:
-        """Why to stop after step t, or None to go on."""
-        if self.loss_goal is not None and loss.index <= self.loss_goal:
-            return f"the loss {loss.index:.4g} reached the goal {self.loss_goal:g}"
-        if self.accuracy_goal is not None and loss.accuracy >= self.accuracy_goal:
-            return f"the accuracy {loss.accuracy:.4g} reached the goal {self.accuracy_goal:g}"
-        if t >= self.steps:
-            return f"all {self.steps} steps were taken"
-        return None
+    batches: Callable[[], Iterable[Batch]]
+    every: int | None = None
+    best_by: str = "error"
+    scores: Callable[[Network], dict[str, float]] | None = None
+
+    def evaluate(self, network: Network) -> Loss:
+        """The plain error, without smoothing, dropout or regularization."""
+        tally, plain = Tally(), LossIndex()
+        for batch in self.batches():
+            tally.add(plain.evaluate(network, batch))
+        return tally.total()
+
+    def merit(self, loss: Loss, scores: dict[str, float]) -> float:
+        """What `best` maximises."""
+        known = {"error": -loss.error, "accuracy": loss.accuracy} | scores
+        if self.best_by not in known:
+            raise ConfigurationError(f"best_by is {', '.join(known)}, got '{self.best_by}'")
+        return known[self.best_by]
+
+
+@dataclass
+class Tally:
+    """The loss of several batches as if they were one: each weighs as much as it has positions."""
+
+    error: float = 0.0
+    hits: float = 0.0
+    positions: float = 0.0
+    last: Loss | None = None
+    batches: int = 0
+
+    def add(self, loss: Loss) -> None:
+        self.error += loss.error * loss.positions
+        self.hits += loss.hits
+        self.positions += loss.positions
+        self.last = loss
+        self.batches += 1
+
+    def total(self) -> Loss:
+        if self.last is None:
+            return Loss(math.nan, 0.0, 0.0, 0.0)
+        if self.batches == 1:
+            return self.last
+        mean = self.error / self.positions if self.positions else math.nan
+        return replace(self.last, error=mean, hits=self.hits, positions=self.positions)
 
 
 @dataclass
 class Outcome:
-    """What a training did: the loss and gradient norm of every step, and why it ended."""
+    """What a training did, round by round, and why it ended."""
 
-    losses: list[Loss] = field(default_factory=list)
-    norms: list[float] = field(default_factory=list)
+    records: list[Record] = field(default_factory=list)
     reason: str = "there were no more batches"
+    finished: bool = True  # False: interrupted, the same call goes on from the checkpoint
+
+    @property
+    def losses(self) -> list[Loss]:
+        return [record.training for record in self.records]
+
+    @property
+    def norms(self) -> list[float]:
+        return [record.norm for record in self.records]
+
+
+@dataclass
+class Training:
+    """One training: its components, its rules, and where it stands."""
+
+    network: Network
+    batches: Iterable[Batch]
+    optimizer: Optimizer
+    schedule: Schedule
+    stopping: Stopping
+    loss_index: LossIndex = field(default_factory=LossIndex)
+    clip: float = math.inf
+    seed: int = 0
+    watch: Watcher = field(default_factory=Watcher)
+    selection: Selection | None = None
+    accumulate: int = 1  # batches whose gradients make one step
+    averaging: float = 0.0  # decay of the moving average of theta that is evaluated and kept; 0: theta itself
+    checkpoints: Checkpoints | None = None
+    save_every: float = math.inf  # seconds between checkpoints, besides those at every round
+    history: History | None = None
+    interrupted: Callable[[], str | None] = lambda: None
+    on_best: Callable[[Network], None] = lambda network: None
+
+    tally: Tally = field(default_factory=Tally, init=False)
+    average: Array | None = field(default=None, init=False)
+    merit: float = field(default=-math.inf, init=False)  # of the best round
+    waited: int = field(default=0, init=False)  # rounds since then
+    rounds: int = field(default=0, init=False)
+    seconds: float = field(default=0.0, init=False)
+    busy: float = field(default=0.0, init=False)  # seconds of this round spent in steps
+    tokens: int = field(default=0, init=False)  # labels read in this round
+    ended: str | None = field(default=None, init=False)
+    norm: float = field(default=math.nan, init=False)  # of the last gradient, before clipping
+    rate: float = field(default=math.nan, init=False)  # of the last step
+
+    def __post_init__(self) -> None:
+        if self.accumulate < 1:
+            raise ConfigurationError(f"a step takes at least one batch, got accumulate = {self.accumulate}")
+        if not 0 <= self.averaging < 1:
+            raise ConfigurationError(f"averaging is at least 0 and below 1, got {self.averaging}")
+        if self.averaging:
+            self.average = self.network.theta.values.copy()
+        self._began = self._saved = time.monotonic()
+        self._saved_step = -1
+        self._told_overfitting = False
+
+    # The loop
+
+    def run(self) -> Outcome:
+        """Train until a rule says stop. A training that was stopped before goes on where its checkpoint stands."""
+        self.resume()
+        self._began = self._saved = time.monotonic()
+        outcome = Outcome()
+        if self.ended is not None:
+            outcome.reason = self.ended
+            return outcome
+        already = self.stopping.limit(self.optimizer.t, self.epochs_done, self.seconds)
+        if already is not None:
+            outcome.reason = already
+            return outcome
+        supply = iter(self.batches)
+        while True:
+            loss = self._step(supply)
+            if loss is None:
+                break
+            reason = self._after_step(loss, outcome)
+            if reason is not None:
+                outcome.reason = reason
+                break
+        return outcome
+
+    def _step(self, supply: Iterator[Batch]) -> Loss | None:
+        """One update from `accumulate` batches; None when there are no more."""
+        started, theta, tally = time.monotonic(), self.network.theta, Tally()
+        gradient: Array | None = None
+        for batch in self._taken(supply):
+            noise = Noise(self.seed, self.optimizer.t * self.accumulate + tally.batches + 1)
+            loss, found = self._differentiate(batch, noise)
+            if self.accumulate > 1:
+                found *= loss.positions
+            gradient = found if gradient is None else gradient + found
+            tally.add(loss)
+            self.tokens += len(batch.labels) + (0 if batch.source is None else len(batch.source.labels))
+        if gradient is None:
+            return None
+        if self.accumulate > 1 and tally.positions:
+            gradient /= tally.positions
+        self.norm = self._checked(lambda: clip_gradient(theta, gradient, self.clip))
+        self.rate = self.schedule(self.optimizer.t + 1)
+        self.optimizer.update(theta, gradient, self.rate)
+        if self.average is not None:
+            follow(self.average, theta, min(self.averaging, self.optimizer.t / (self.optimizer.t + 9)))
+        self.busy += time.monotonic() - started
+        return tally.total()
+
+    def _taken(self, supply: Iterator[Batch]) -> Iterator[Batch]:
+        """The batches of one step; an epoch's last step may have fewer."""
+        for _ in range(self.accumulate):
+            batch = next(supply, None)
+            if batch is None:
+                return
+            yield batch
+            if self._epoch_over:
+                return
+
+    def _differentiate(self, batch: Batch, noise: Noise) -> tuple[Loss, Array]:
+        return self._checked(lambda: self.loss_index.differentiate(self.network, batch, Run(noise)))
+
+    def _checked(self, compute: Callable[[], T]) -> T:
+        """A number that is not finite ends the training here, before anything is written."""
+        try:
+            return compute()
+        except NonFiniteError as error:
+            saved = None if self.checkpoints is None else self.checkpoints.named("latest")
+            last = f" The last good checkpoint is {saved}." if saved else ""
+            raise NonFiniteError(f"step {self.optimizer.t + 1}: {error}.{last}") from None
+
+    def _after_step(self, loss: Loss, outcome: Outcome) -> str | None:
+        """Tell, evaluate, save; why to stop, or None."""
+        t = self.optimizer.t
+        self.tally.add(loss)
+        self.watch.step(t, loss, self)
+        limit = self.stopping.limit(t, self.epochs_done, self.now())
+        signal = self.interrupted()
+        if limit is not None or self._round_over:
+            reason = self._end_round(limit, outcome)
+            if reason is not None:
+                return reason
+        if signal is not None:
+            self.save(best=False)
+            outcome.finished = False
+            return signal
+        if time.monotonic() - self._saved > self.save_every:
+            self.save(best=False)
+        return None
+
+    def _end_round(self, limit: str | None, outcome: Outcome) -> str | None:
+        record = self._evaluated()
+        outcome.records.append(record)
+        self.rounds += 1
+        reason = self.stopping.goal(record.training, self.waited) or limit
+        self.ended = reason
+        self.tally, self.busy, self.tokens = Tally(), 0.0, 0
+        if self.history is not None:
+            self.history.append(record.as_dict())
+        if record.best:
+            with averaged(self.network.theta, self.average):
+                self.on_best(self.network)
+        self.save(record.best)
+        self.watch.record(record)
+        self._watch_overfitting()
+        return reason
+
+    def _evaluated(self) -> Record:
+        """The record of the round that ends here."""
+        selected, scores, best = None, {}, False
+        training = self.tally.total()
+        if self.selection is not None:
+            with averaged(self.network.theta, self.average):
+                selected = self.selection.evaluate(self.network)
+                scores = self.selection.scores(self.network) if self.selection.scores else {}
+            merit = self.selection.merit(selected, scores)
+            best = merit > self.merit
+            self.merit, self.waited = (merit, 0) if best else (self.merit, self.waited + 1)
+        if isinstance(self.schedule, Plateau):
+            self.schedule.observe(training.index if selected is None else selected.error)
+        return Record(
+            self.optimizer.t,
+            self.epochs_done,
+            training,
+            self.norm,
+            self.rate,
+            self.now(),
+            self.tokens / self.busy if self.busy else math.nan,
+            selected,
+            scores,
+            best,
+        )
+
+    def _watch_overfitting(self) -> None:
+        if self.history is None or self._told_overfitting:
+            return
+        told = overfitting(self.history.lines())
+        if told is not None:
+            self._told_overfitting = True
+            self.watch.notice(told)
+
+    # Where it stands
+
+    @property
+    def epochs_done(self) -> float:
+        if not isinstance(self.batches, BatchStream):
+            return 0.0
+        return self.batches.epoch + self.batches.position / self.batches.batches_in_epoch
+
+    @property
+    def _epoch_over(self) -> bool:
+        return isinstance(self.batches, BatchStream) and self.batches.position == self.batches.batches_in_epoch
+
+    @property
+    def _round_over(self) -> bool:
+        if self.selection is not None and self.selection.every is not None:
+            return self.optimizer.t % self.selection.every == 0
+        return self._epoch_over or not isinstance(self.batches, BatchStream)
+
+    def now(self) -> float:
+        """Seconds of training so far, pauses left out."""
+        return self.seconds + time.monotonic() - self._began
+
+    # Checkpoints
+
+    def state(self) -> dict[str, Any]:
+        """All that decides how the training goes on, besides the arrays."""
+        plateau = self.schedule if isinstance(self.schedule, Plateau) else None
+        return {
+            "version": VERSION,
+            "layout": layout(self.network),
+            "step": self.optimizer.t,
+            "age": self.optimizer.age,
+            "stream": self.batches.state() if isinstance(self.batches, BatchStream) else None,
+            "schedule": plateau and {"rate": plateau.rate, "best": plateau.best, "waited": plateau.waited},
+            "tally": [self.tally.error, self.tally.hits, self.tally.positions, self.tally.batches],
+            "merit": self.merit if math.isfinite(self.merit) else None,
+            "waited": self.waited,
+            "rounds": self.rounds,
+            "tokens": self.tokens,
+            "busy": self.busy,
+            "seconds": self.now(),
+            "ended": self.ended,
+        }
+
+    def save(self, best: bool) -> None:
+        if self.checkpoints is None or self._saved_step == self.optimizer.t:
+            return
+        arrays = {"theta": self.network.theta.values, **self.optimizer.moments}
+        if self.average is not None:
+            arrays["average"] = self.average
+        self.checkpoints.save(self.optimizer.t, arrays, self.state(), best)
+        self._saved, self._saved_step = time.monotonic(), self.optimizer.t
+
+    def resume(self) -> bool:
+        """Take up the latest checkpoint, if there is one."""
+        found = None if self.checkpoints is None else self.checkpoints.load()
+        if found is None:
+            if self.history is not None:
+                self.history.keep(0)
+            return False
+        arrays, state = found
+        try:
+            self._restore(arrays, state)
+        except (KeyError, TypeError, ValueError) as error:
+            raise FileFormatError(f"the latest checkpoint lacks what this training needs: {error!r}") from None
+        return True
+
+    def _restore(self, arrays: dict[str, Array], state: dict[str, Any]) -> None:
+        theta = self.network.theta
+        if state["layout"] != layout(self.network):
+            raise FileFormatError("the latest checkpoint was saved from another network; train into another directory")
+        names = set(self.optimizer.moment_names) | {"theta"} | ({"average"} if self.averaging else set())
+        if set(arrays) != names or any(array.shape != theta.values.shape for array in arrays.values()):
+            raise FileFormatError(f"the latest checkpoint holds {sorted(arrays)}, this training needs {sorted(names)}")
+        theta.assign(arrays["theta"])
+        moments = {name: arrays[name] for name in self.optimizer.moment_names}
+        self.optimizer.restore(theta, state["step"], state["age"], moments)
+        if self.averaging:
+            self.average = arrays["average"]
+        if isinstance(self.batches, BatchStream):
+            self.batches.seek(**state["stream"])
+        if isinstance(self.schedule, Plateau):
+            for name, value in state["schedule"].items():
+                setattr(self.schedule, name, value)
+        self.merit = -math.inf if state["merit"] is None else state["merit"]
+        self.waited, self.rounds, self.tokens = state["waited"], state["rounds"], state["tokens"]
+        self.seconds, self.busy = state["seconds"], state["busy"]
+        error, hits, positions, batches = state["tally"]
+        self.tally = Tally(error, hits, positions, Loss(0.0, 0.0, 0.0, 0.0) if batches else None, batches)
+        if self.history is not None:
+            self.history.keep(self.rounds)
+        self.ended = self._still_ended(state["ended"])
+
+    def _still_ended(self, ended: str | None) -> str | None:
+        """Why a finished training is still over, or None when its rules were widened since."""
+        if ended is None:
+            return None
+        return self.stopping.limit(self.optimizer.t, self.epochs_done, self.seconds) or (
+            ended if self._goal_still_met(ended) else None
+        )
+
+    def _goal_still_met(self, ended: str) -> bool:
+        last = self.history.lines()[-1:] if self.history is not None else []
+        if not last:
+            return False
+        loss = Loss(last[0].get("training_error", math.nan), 0.0, last[0].get("training_accuracy", math.nan), 1.0)
+        return self.stopping.goal(loss, self.waited) is not None
 
 
 def train(
@@ -51,27 +421,46 @@ def train(
     loss_index: LossIndex | None = None,
     clip: float = math.inf,
     seed: int = 0,
-    on_step: Callable[[int, Loss], None] | None = None,
+    watch: Watcher | None = None,
+    selection: Selection | None = None,
 ) -> Outcome:
-    """Minimise the loss index over a stream of batches; theta changes in place."""
-    loss_index = loss_index or LossIndex()
-    outcome = Outcome()
-    if optimizer.t >= stopping.steps:
-        outcome.reason = f"all {stopping.steps} steps were taken"
-        return outcome
-    for batch in batches:
-        t = optimizer.t + 1
-        loss, gradient = loss_index.differentiate(network, batch, Run(Noise(seed, t)))
-        norm = clip_gradient(network.theta, gradient, clip)
-        optimizer.update(network.theta, gradient, schedule(t))
-        if isinstance(schedule, Plateau):
-            schedule.observe(loss.index)
-        outcome.losses.append(loss)
-        outcome.norms.append(norm)
-        if on_step is not None:
-            on_step(t, loss)
-        reason = stopping.reason(t, loss)
-        if reason is not None:
-            outcome.reason = reason
-            break
-    return outcome
+    """Minimise the loss index over a stream of batches; theta changes in place. `Training` has all the settings."""
+    return Training(
+        network,
+        batches,
+        optimizer,
+        schedule,
+        stopping,
+        loss_index or LossIndex(),
+        clip,
+        seed,
+        watch or Watcher(),
+        selection,
+    ).run()
+
+
+def follow(average: Array, theta: Theta, decay: float) -> None:
+    """average <- decay * average + (1 - decay) * theta, of what training changes."""
+    for segment in theta.trainable():
+        part = average[segment]
+        part += (1 - decay) * (theta.values[segment] - part)
+
+
+@contextmanager
+def averaged(theta: Theta, average: Array | None) -> Iterator[None]:
+    """Let the network be its average for a while."""
+    if average is None:
+        yield
+        return
+    own = theta.values.copy()
+    theta.assign(average)
+    try:
+        yield
+    finally:
+        theta.assign(own)
+
+
+def layout(network: Network) -> str:
+    """A digest of the names and shapes of all parameters: what a checkpoint must agree with."""
+    told = ";".join(f"{name}{parameter.value.shape}" for name, parameter in network.named_parameters())
+    return hashlib.sha256(told.encode()).hexdigest()[:16]

@@ -51,7 +51,8 @@ def stopping_condition() -> Evidence:
     rule = Stopping(steps=5, loss_goal=0.1)
 
     def stopped(t: int, loss: float) -> bool:
-        return rule.reason(t, Loss(error=loss / 2, regularization=loss / 2, hits=0.0, positions=1.0)) is not None
+        reached = rule.goal(Loss(error=loss / 2, regularization=loss / 2, hits=0.0, positions=1.0))
+        return (reached or rule.limit(t, epochs_done=0, seconds=0)) is not None
 
     return holds(stopped(5, 1.0) and stopped(2, 0.1) and not stopped(4, 0.11))
 

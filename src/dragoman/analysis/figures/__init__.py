@@ -1,0 +1,22 @@
+"""Figures of what a network is and does, drawn with matplotlib (the extra `plot`). Each returns a Figure."""
+
+from dragoman.analysis.figures.activations import activations_figure
+from dragoman.analysis.figures.architecture import architecture_figure
+from dragoman.analysis.figures.attention import attention_figure, heads_figure
+from dragoman.analysis.figures.canvas import as_svg, save_figure
+from dragoman.analysis.figures.embedding import embedding_figure, principal_plane
+from dragoman.analysis.figures.history import history_figure
+from dragoman.analysis.figures.positions import positions_figure
+
+__all__ = [
+    "activations_figure",
+    "architecture_figure",
+    "as_svg",
+    "attention_figure",
+    "embedding_figure",
+    "heads_figure",
+    "history_figure",
+    "positions_figure",
+    "principal_plane",
+    "save_figure",
+]

@@ -1,0 +1,76 @@
+"""Who looks at whom: attention weights as grey squares, black 0 and white 1."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dragoman.analysis.figures.canvas import new_figure, set_title, text_width
+from dragoman.errors import ShapeError
+from dragoman.graph import Array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+BAR = 0.9  # inches for the scale with its numbers
+
+
+def attention_figure(weights: Array, queries: Sequence[str], keys: Sequence[str], title: str = "Attention") -> Figure:
+    """Which keys (columns) each query (row) looks at (thesis, Figure 3; book, Figure 7.11)."""
+    if weights.shape != (len(queries), len(keys)) or not weights.size:
+        raise ShapeError(f"weights of shape {weights.shape} for {len(queries)} queries and {len(keys)} keys")
+    cell = min(0.42, max(0.24, 5 / max(weights.shape)))
+    width, height = cell * len(keys), cell * len(queries)
+    figure = new_figure(
+        max(3.6, text_width(queries, 9) + width + BAR), height + text_width(keys, 9) + 0.5, layout="compressed"
+    )
+    axes = figure.subplots()
+    image = _draw(axes, weights, queries, keys, size=9, rotation=60)
+    set_title(axes, title, width + BAR)
+    figure.colorbar(image, ax=axes, label="weight", pad=0.1 / width, aspect=height / 0.14)
+    return figure
+
+
+def heads_figure(weights: Array, queries: Sequence[str], keys: Sequence[str], title: str = "Attention") -> Figure:
+    """The same for every head: weights [h, Tq, Tk]. Heads share their words and the scale."""
+    if weights.ndim != 3 or weights.shape[1:] != (len(queries), len(keys)) or not weights.size:
+        raise ShapeError(f"heads of shape {weights.shape} for {len(queries)} queries and {len(keys)} keys")
+    heads, columns = len(weights), _columns(len(weights))
+    rows = math.ceil(heads / columns)
+    cell = min(0.3, max(0.13, 3 / max(weights.shape[1:])))
+    size = min(8.0, 60 * cell)  # of 72 points in an inch, so that lines stay apart
+    width, height = columns * (cell * len(keys) + 0.2), rows * (cell * len(queries) + 0.4)
+    figure = new_figure(
+        text_width(queries, size) + width + BAR, text_width(keys, size) + height + 0.5, layout="compressed"
+    )
+    for index, axes in enumerate(figure.subplots(rows, columns, squeeze=False).flat):
+        if index >= heads:
+            axes.remove()
+            continue
+        image = _draw(axes, weights[index], queries, keys, size, rotation=90)
+        axes.set_title(f"head {index + 1}", fontsize=9)
+        axes.tick_params(labelleft=index % columns == 0, labelbottom=index + columns >= heads)
+    figure.suptitle(title, parse_math=False)
+    figure.colorbar(image, ax=figure.axes, label="weight", pad=0.1 / width, aspect=height / 0.14)
+    return figure
+
+
+def _draw(axes: Any, weights: Array, queries: Sequence[str], keys: Sequence[str], size: float, rotation: float) -> Any:
+    image = axes.imshow(weights, cmap="gray", vmin=0, vmax=1)
+    tilted = {"rotation": rotation, "ha": "right", "va": "center", "rotation_mode": "anchor"}
+    axes.set_xticks(range(len(keys)), keys, fontsize=size, parse_math=False, **tilted)
+    axes.set_yticks(range(len(queries)), queries, fontsize=size, parse_math=False)
+    axes.set_xticks(np.arange(len(keys) - 1) + 0.5, minor=True)
+    axes.set_yticks(np.arange(len(queries) - 1) + 0.5, minor=True)
+    axes.grid(which="minor", color="0.3", linewidth=0.4)  # leads the eye from a square to its words
+    axes.tick_params(which="minor", length=0)
+    return image
+
+
+def _columns(heads: int) -> int:
+    """A nearly square grid; up to 4 columns, one without a hole is preferred."""
+    least = math.ceil(math.sqrt(heads))
+    return next((columns for columns in range(least, 5) if heads % columns == 0), least)

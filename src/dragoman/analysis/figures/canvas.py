@@ -1,0 +1,72 @@
+"""Where figures are drawn, and how they are written: the same figure, the same file."""
+
+from __future__ import annotations
+
+import io
+import textwrap
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from dragoman.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+DPI = 120
+METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))  # None: leave it out of the file
+
+
+def new_figure(
+    width: float, height: float, layout: Literal["constrained", "compressed"] | None = "constrained"
+) -> Figure:
+    """A figure, in inches, that belongs to no window and no global state."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ConfigurationError("figures need matplotlib; install it with: pip install 'dragoman[plot]'") from None
+    return Figure(figsize=(width, height), layout=layout, dpi=DPI)
+
+
+def text_width(words: Iterable[str], size: float) -> float:
+    """How many inches the widest of these words takes."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    font = FontProperties(size=size)
+    widths = [text_to_path.get_text_width_height_descent(word, font, ismath=False)[0] for word in words]
+    return float(max(widths)) / 72
+
+
+def set_title(axes: Any, title: str, width: float) -> None:
+    """A title broken into lines of about `width` inches. What a user wrote is never read as mathematics: $5."""
+    letters = len(title) * width / max(text_width([title], 12), width)
+    axes.set_title("\n".join(textwrap.wrap(title, max(8, int(letters)))), parse_math=False)
+
+
+def save_figure(figure: Figure, path: Path | str) -> None:
+    """Write a figure as PNG or SVG, as the file's name says."""
+    path = Path(path)
+    ending = path.suffix.lower()
+    if ending == ".png":
+        figure.savefig(path, format="png")
+    elif ending == ".svg":
+        path.write_text(_svg(figure), encoding="utf-8", newline="\n")
+    else:
+        raise ConfigurationError(f"{path}: figures are written as .png or .svg, not as '{ending or path.name}'")
+
+
+def as_svg(figure: Figure) -> str:
+    """The figure as an <svg> element to stand inside an HTML page."""
+    svg = _svg(figure)
+    return svg[svg.index("<svg") :]
+
+
+def _svg(figure: Figure) -> str:
+    """Letters are drawn as outlines, so that the figure looks the same without its font."""
+    from matplotlib import rc_context
+
+    text = io.StringIO()
+    with rc_context({"svg.hashsalt": "dragoman", "svg.fonttype": "path"}):
+        figure.savefig(text, format="svg", metadata=METADATA)
+    return text.getvalue()

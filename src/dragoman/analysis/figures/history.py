@@ -1,0 +1,60 @@
+"""Training curves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dragoman.analysis.figures.canvas import new_figure
+from dragoman.errors import DataError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PANELS = ("error", "accuracy")
+CURVES = {"training": "tab:blue", "selection": "tab:orange"}
+
+
+def history_figure(history: Sequence[Mapping[str, Any]]) -> Figure:
+    """Error and accuracy by epoch, of training and of selection (thesis, Figures 11 to 13), the best one marked.
+
+    One mapping for each evaluation, as a training writes them; a number that is missing leaves a gap.
+    """
+    if not history:
+        raise DataError("a history without evaluations: there is nothing to draw")
+    unit = "epoch" if all(line.get("epoch") is not None for line in history) else "step"
+    figure = new_figure(10, 4)
+    for axes, panel in zip(figure.subplots(1, 2), PANELS, strict=True):
+        for curve, colour in CURVES.items():
+            x, y = _points(history, unit, f"{curve}_{panel}")
+            if y:
+                axes.plot(x, y, color=colour, label=curve, marker="o", markersize=3 if len(y) < 40 else 0)
+        _mark_best(axes, history, unit, panel)
+        axes.set(xlabel=unit, ylabel=panel, title=panel.capitalize())
+        axes.xaxis.get_major_locator().set_params(integer=float(history[-1][unit]) > 4)
+        axes.grid(alpha=0.25)
+    entries = {
+        label: handle for axes in figure.axes for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
+    figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=4, frameon=False)
+    return figure
+
+
+def _points(history: Sequence[Mapping[str, Any]], unit: str, name: str) -> tuple[list[float], list[float]]:
+    """Where a number was measured, and what it was; evaluations without it are passed over."""
+    measured = [(float(line[unit]), float(line[name])) for line in history if line.get(name) is not None]
+    known = [(x, y) for x, y in measured if math.isfinite(y)]
+    return [x for x, _ in known], [y for _, y in known]
+
+
+def _mark_best(axes: Any, history: Sequence[Mapping[str, Any]], unit: str, panel: str) -> None:
+    """A ring around the last evaluation that was the best so far: those before it were beaten."""
+    best = [line for line in history if line.get("best")][-1:]
+    for curve in ("selection", "training"):
+        (x, y) = _points(best, unit, f"{curve}_{panel}")
+        if y:
+            axes.axvline(x[0], color="grey", linewidth=0.8, linestyle=":")
+            axes.plot(x, y, "o", color="black", markersize=8, fillstyle="none", label=f"best: {unit} {x[0]:g}")
+            axes.set_title(f"at the best: {y[0]:.4g}", loc="right", fontsize=9)
+            return

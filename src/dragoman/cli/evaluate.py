@@ -1,0 +1,169 @@
+"""dragoman evaluate: the testing analysis of a model."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, cast
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Table
+
+from dragoman.cli.options import (
+    Columns,
+    Encoding,
+    Format,
+    Header,
+    Languages,
+    OnBadLine,
+    columns_of,
+    console,
+    two,
+)
+from dragoman.errors import ConfigurationError, DataError
+
+if TYPE_CHECKING:
+    from dragoman.analysis.testing import ScoredSentence, TestingAnalysis
+    from dragoman.tasks.translator import Translator
+
+SHOWN = 3  # best and worst sentences in the terminal; the page has more
+
+
+def evaluate(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A directory that `dragoman train` wrote.")],
+    files: Annotated[
+        list[str] | None, typer.Argument(metavar="[FILE...]", help="Pairs; default: the model's own testing part.")
+    ] = None,
+    beam: Annotated[int, typer.Option(min=1, help="Width of the search; 1 is greedy, and faster.")] = 4,
+    most: Annotated[int | None, typer.Option(min=1, help="Only the first so many pairs.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Directory of report.html and report.json.")] = None,
+    format: Format = None,
+    columns: Columns = None,
+    header: Header = None,
+    languages: Languages = None,
+    encoding: Encoding = "utf-8",
+    on_bad_line: OnBadLine = "error",
+) -> None:
+    """Error, accuracy, perplexity, BLEU and chrF of a test set; writes report.html and report.json."""
+    from dragoman.tasks.configuration import DataSettings
+    from dragoman.tasks.corpus import read_pairs
+    from dragoman.tasks.model import load_testing
+    from dragoman.tasks.translator import Choice, Translator
+
+    translator = Translator.load(model)
+    if files:
+        settings = DataSettings(
+            files=tuple(files),
+            format=format,
+            columns=columns_of(columns),
+            header=header,
+            languages=two("--languages", languages),
+            encoding=encoding,
+            on_bad_line=cast(Literal["error", "skip"], on_bad_line),
+        )
+        pairs, name = read_pairs(settings), ", ".join(files)
+    else:
+        pairs, name = load_testing(model), "its own testing part"
+    if not pairs:
+        raise DataError(f"{name} holds no pairs; name a file of sentence pairs")
+    pairs = pairs[:most]
+    screen = console()
+    place = out or model / "evaluation"
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigurationError(f"{place} cannot be made: {error}") from None
+    columns_shown = (TextColumn("translating"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns_shown, console=console(stderr=True), transient=True) as progress:
+        task = progress.add_task("translating", total=len(pairs))
+        analysis = translator.evaluate(pairs, Choice(beam=beam), lambda done: progress.update(task, completed=done))
+    _print(analysis, screen)
+    _write(analysis, translator, name, beam, place)
+    screen.print(f"The whole report: {place / 'report.html'} and report.json", highlight=False, markup=False)
+
+
+def _print(analysis: TestingAnalysis, screen: Console) -> None:
+    table = Table(title=f"{analysis.sentences:,} sentences", title_justify="left", header_style="dim")
+    for heading in ("error", "accuracy", "perplexity", "exact", "BLEU", "chrF"):
+        table.add_column(heading, justify="right")
+    bleu, chrf = analysis.bleu, analysis.chrf
+    table.add_row(
+        f"{analysis.error:.4f}",
+        f"{analysis.accuracy:.4f}",
+        f"{analysis.perplexity:.2f}",
+        f"{analysis.exact:.1%}",
+        f"{bleu.value:.2f} ({bleu.low:.1f} to {bleu.high:.1f})",
+        f"{chrf.value:.2f} ({chrf.low:.1f} to {chrf.high:.1f})",
+    )
+    screen.print(table)
+    screen.print(f"BLEU  {bleu.signature}\nchrF  {chrf.signature}", style="dim", highlight=False, markup=False)
+    lengths = Table(title="By words of the source", title_justify="left", header_style="dim")
+    for heading in ("words", "sentences", "accuracy", "BLEU", "chrF"):
+        lengths.add_column(heading, justify="right")
+    for row in analysis.lengths:
+        accuracy = "" if row.accuracy is None else f"{row.accuracy:.4f}"
+        lengths.add_row(row.words, f"{row.sentences:,}", accuracy, f"{row.bleu:.1f}", f"{row.chrf:.1f}")
+    screen.print(lengths)
+    for title, sentences in (("Worst", analysis.worst), ("Best", analysis.best)):
+        screen.print(f"{title}:", style="bold")
+        for scored in sentences[:SHOWN]:
+            _print_sentence(scored, screen)
+
+
+def _print_sentence(scored: ScoredSentence, screen: Console) -> None:
+    sentence = scored.sentence
+    for name, text in (("source", sentence.source), ("reference", sentence.reference), ("ours", sentence.translation)):
+        screen.print(f"  {name:<10}{text}", highlight=False, markup=False)
+    screen.print(f"  {'chrF':<10}{scored.chrf:.1f}", style="dim", highlight=False)
+
+
+def _write(analysis: TestingAnalysis, translator: Translator, name: str, beam: int, place: Path) -> None:
+    from dragoman.analysis.report import testing_page
+
+    facts = _facts(translator, name, beam)
+    told = {"facts": facts, **analysis.as_dict()}
+    try:
+        (place / "report.json").write_text(json.dumps(told, ensure_ascii=False, indent=2), encoding="utf-8")
+        page = testing_page(analysis, facts, _figures(analysis, translator))
+        (place / "report.html").write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"{place} could not be written: {error}") from None
+
+
+def _facts(translator: Translator, name: str, beam: int) -> dict[str, str]:
+    facts = translator.facts
+    data, network = facts.data, facts.network
+    size = f"d = {network.depth}, d_p = {network.perceptron_depth}, h = {network.heads}, tau = {network.layers}"
+    return {
+        "model": f"{translator.directory}: Transformer, {facts.preset or 'own size'} ({size})",
+        "parameters": f"{facts.parameters:,}",
+        "trained on": f"{', '.join(data.files)}: {data.parts.get('training', 0):,} pairs, split by {data.split}, "
+        f"seed {facts.seed}, recipe {facts.recipe}",
+        "training": f"{facts.training.get('steps', 0):,} steps, {facts.training.get('epochs', 0):g} epochs",
+        "tested on": name,
+        "search": "greedy" if beam == 1 else f"beam of {beam}",
+        "command": shlex.join(["dragoman", *sys.argv[1:]]),
+        "dragoman": facts.dragoman,
+    }
+
+
+def _figures(analysis: TestingAnalysis, translator: Translator) -> dict[str, str]:
+    """Training curves, attention of a sentence, and the architecture, where matplotlib is there to draw them."""
+    if find_spec("matplotlib") is None:
+        return {}
+    from dragoman.analysis.figures import as_svg
+    from dragoman.tasks import figures
+
+    drawn = {}
+    if translator.directory is not None and (translator.directory / "history.jsonl").exists():
+        drawn["Training"] = as_svg(figures.history(translator, None))
+    if analysis.best:
+        drawn["Where a translation looked"] = as_svg(figures.attention(translator, analysis.best[0].sentence.source))
+    drawn["Word vectors"] = as_svg(figures.embeddings(translator, None))
+    drawn["Architecture"] = as_svg(figures.architecture(translator, None))
+    return drawn

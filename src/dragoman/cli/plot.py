@@ -1,0 +1,30 @@
+"""dragoman plot: figures of a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dragoman.cli.options import console
+
+
+def plot(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A directory that `dragoman train` wrote.")],
+    figure: Annotated[
+        str, typer.Argument(help="history, attention, embeddings, positions, activations or architecture.")
+    ],
+    text: Annotated[str | None, typer.Option(help="The sentence of `attention`, or the words of `embeddings`.")] = None,
+    out: Annotated[Path | None, typer.Option(help="A .png or .svg file; default: MODEL/figures/NAME.png.")] = None,
+) -> None:
+    """Draw a figure: training curves, attention of a sentence, word vectors, positions, activations, architecture."""
+    from dragoman.tasks.figures import draw
+    from dragoman.tasks.translator import Translator
+
+    path = out or model / "figures" / f"{figure}.png"
+    translator = Translator.load(model)
+    if out is None:
+        path.parent.mkdir(exist_ok=True)
+    draw(translator, figure, path, text)
+    console().print(f"{path}", highlight=False, markup=False)

@@ -1,0 +1,138 @@
+"""dragoman train: from sentence pairs to a translator."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from dragoman.cli.options import (
+    Columns,
+    Encoding,
+    Format,
+    Header,
+    Languages,
+    OnBadLine,
+    columns_of,
+    console,
+    two,
+)
+from dragoman.errors import ConfigurationError
+
+
+def train(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE...", help="Sentence pairs, a built-in corpus (phrases), or one configuration.toml."
+        ),
+    ],
+    out: Annotated[Path | None, typer.Option(help="Directory of the model; training into it again resumes.")] = None,
+    preset: Annotated[str | None, typer.Option(help="small, medium or large; else by the number of pairs.")] = None,
+    recipe: Annotated[str | None, typer.Option(help="modern (default) or thesis.")] = None,
+    budget: Annotated[str | None, typer.Option(help="Time to train in: 30m, 2h, 1h30m.")] = None,
+    epochs: Annotated[int | None, typer.Option(help="Passes over the training part.")] = None,
+    accuracy: Annotated[float | None, typer.Option(help="Stop at this training accuracy.")] = None,
+    patience: Annotated[int | None, typer.Option(help="Stop after so many evaluations without a better one.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Another seed, another training.")] = None,
+    start: Annotated[
+        str | None, typer.Option("--from", metavar="MODEL", help="Go on from a trained model, with its vocabulary.")
+    ] = None,
+    part: Annotated[str | None, typer.Option("--part", help="Train encoder, decoder or output alone.")] = None,
+    scores: Annotated[str | None, typer.Option(help="Also measure at every evaluation: bleu,chrf")] = None,
+    samples: Annotated[int | None, typer.Option(help="Show so many translations at every evaluation.")] = None,
+    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also write TensorBoard files.")] = False,
+    assignments: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Any setting: optimizer.rate=0.002")
+    ] = None,
+    format: Format = None,
+    columns: Columns = None,
+    header: Header = None,
+    languages: Languages = None,
+    encoding: Encoding = "utf-8",
+    on_bad_line: OnBadLine = "error",
+) -> None:
+    """Train a translator on sentence pairs. The same command again goes on where it stopped."""
+    from dragoman.tasks.configuration import configuration, merged, read_assignments
+
+    options: dict[str, Any] = {
+        "out": None if out is None else str(out),
+        "preset": preset,
+        "recipe": recipe,
+        "seed": seed,
+        "data": {
+            "format": format,
+            "columns": columns_of(columns),
+            "header": header,
+            "languages": two("--languages", languages),
+            "encoding": None if encoding == "utf-8" else encoding,
+            "on_bad_line": None if on_bad_line == "error" else on_bad_line,
+        },
+        "stopping": {"budget": budget, "epochs": epochs, "accuracy": accuracy, "patience": patience},
+        "progress": {
+            "scores": None if scores is None else [name.strip() for name in scores.split(",")],
+            "samples": samples,
+            "tensorboard": tensorboard or None,
+        },
+        "start": {"model": start, "train": part},
+    }
+    given = merged(_from_files(files), _given(options), read_assignments(assignments or []))
+    settings = configuration(given)
+    code = _train(given, Path(settings.out), console())
+    if code:
+        raise typer.Exit(code)
+
+
+def _from_files(files: list[str]) -> dict[str, Any]:
+    from dragoman.tasks.configuration import configuration, read_toml
+
+    if not any(name.endswith(".toml") for name in files):
+        return {"data": {"files": list(files)}}
+    if len(files) > 1:
+        raise ConfigurationError("a configuration stands alone; name its data in it, under [data] files")
+    given = read_toml(Path(files[0]))
+    configuration(given, files[0])  # mistakes are told with the file they are in
+    return given
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    """What was really given: no None, no empty section."""
+    found = {name: _given(value) if isinstance(value, dict) else value for name, value in options.items()}
+    return {name: value for name, value in found.items() if value is not None and value != {}}
+
+
+def _train(given: dict[str, Any], out: Path, screen: Console) -> int:
+    from dragoman.cli.progress import TrainingProgress
+    from dragoman.tasks.training import train_translator
+    from dragoman.training.interrupts import Interrupts
+
+    progress, interrupts = TrainingProgress(screen), Interrupts()
+    try:
+        translator, outcome = train_translator(given, out, progress, interrupts, progress.tell)
+    finally:
+        progress.close()
+    ended = translator.facts.training
+    screen.print(f"Stopped: {outcome.reason}.", highlight=False, markup=False)
+    told = f"{ended['steps']:,} steps, {ended['epochs']:g} epochs"
+    screen.print(f"The model is in {out} ({translator.facts.parameters:,} parameters, {told}).", highlight=False)
+    if not outcome.finished:
+        screen.print("Give the same command again to go on.", highlight=False)
+    screen.print("Next:", highlight=False)
+    for command in next_commands(out):
+        screen.print(f"  {command}", highlight=False, markup=False, soft_wrap=True)
+    return 0 if outcome.finished else 128 + (interrupts.signal or signal.SIGINT)
+
+
+def next_commands(out: Path) -> list[str]:
+    from dragoman.tasks.model import load_testing
+
+    place, pairs = shlex.quote(str(out)), load_testing(out)
+    short = [source for source, _ in pairs if 3 <= len(source.split()) <= 6]
+    example = "The plant is green." if "The plant is green." in short else (short or ["Hello."])[0]
+    quoted = shlex.quote(example) if set(example) & set('"$`!\\') else f'"{example}"'
+    found = [f"dragoman translate {place} {quoted}"]
+    return [*found, f"dragoman evaluate {place}"] if pairs else found

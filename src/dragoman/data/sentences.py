@@ -1,0 +1,131 @@
+"""Long texts cut into sentences, and into pieces that a network has room for; joined, the parts are the text again.
+
+Each part keeps the white space after it; white space at the beginning belongs to the first part. A doubtful end is no
+end: two sentences in one part are translated well enough, half a sentence is not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+_OPENING = frozenset("¿¡«\"“„‘'([{<「『（")
+_CLOSING = r"\"”’'»)\]}」』）"
+# The mark that ends a sentence is looked for where a row of marks begins, or a long row would be read many times.
+_ENDS = re.compile(
+    rf"(?<![.!?…؟।])(?P<marks>[.!?…؟।]++)[{_CLOSING}]*+\s++"
+    rf"|(?P<wide>[。！？]++[{_CLOSING}]*+\s*+)"  # Chinese and Japanese put no space between sentences
+    r"|\n\s*+"
+)
+# Words whose full stop ends no sentence; those in the second list only if a number follows.
+_ABBREVIATION = re.compile(
+    "mrs?|ms|messrs|dra?|prof|ste?|[js]r|sra|srta|sres|dña|rev|hon|gen|col|capt|lt|sgt|gob|pres|lic|ing|arq|uds?|vds?|ee|"
+    "uu|ej|etc|cf|vs|approx|aprox|dept|dpto|inc|ltd|co|corp|bros|av|avda|gral",
+    re.IGNORECASE,
+)
+_BEFORE_NUMBER = re.compile("nº?|no|n[uú]m|pp?|págs?|art|fig|vol|cap|ch|sec|eq|ca?|tel", re.IGNORECASE)
+_LAST_WORD = re.compile(r"[\w.]+$")
+_LONGEST = 10  # characters of a last word that are looked at: more than any abbreviation has
+_DOTTED = re.compile(r"(?:[^\W\d]{1,2}\.)+[^\W\d]{1,2}")
+_LIST_NUMBER = re.compile(r"\s*+\d{1,3}")
+# Where a sentence may be cut: after a mark, and where a dash joins or opens a clause ("fue —dijo— así").
+_CLAUSES = re.compile(rf"[,;:—][{_CLOSING}]*+\s++|[，、；：]|(?<=\S)\s++(?=—\S)|(?<=\w)—(?=\w)")
+_SPACES = re.compile(r"(?<=\S)\s++")
+_FIRST_GUESS = 256  # characters
+
+
+def split_sentences(text: str) -> list[str]:
+    """The sentences of a text. A blank line ends one too; a single line break is white space."""
+    parts = []
+    start, beginning = 0, len(text) - len(text.lstrip())
+    for match in _ENDS.finditer(text, beginning):
+        stop = match.end()
+        if stop < len(text) and _ends_sentence(text, start, match):
+            parts.append(text[start:stop])
+            start = stop
+    return [*parts, text[start:]] if text else []
+
+
+def pieces(text: str, fits: Callable[[str], bool]) -> list[str]:
+    """The text if it fits; otherwise its sentences; a sentence that does not fit is cut further.
+
+    It is cut after , ; : or at a dash, else at a space, else anywhere; a single character is a piece even if it does
+    not fit. What begins a text that fits must fit too: `fits` is asked a few times for each piece, about beginnings
+    less than twice as long as what fits, so that the work grows with the text and no faster.
+    """
+    if fits(text):
+        return [text]
+    found = []
+    for sentence in split_sentences(text):
+        found += [sentence] if fits(sentence) else _cut(sentence, fits)
+    return found
+
+
+def _ends_sentence(text: str, start: int, match: re.Match[str]) -> bool:
+    """Whether the sentence that began at `start` ends with this match."""
+    if match["wide"] or match[0].count("\n") > 1:
+        return True
+    if not match["marks"] or not _begins_sentence(text[match.end() : match.end() + 3]):
+        return False
+    return match["marks"] != "." or not _abbreviates(text, start, match.start(), text[match.end()].isdecimal())
+
+
+def _begins_sentence(text: str) -> bool:
+    """Upper case, a digit, an opening mark, a letter of a script without cases; a dash counts for what it opens."""
+    first = text.lstrip("—–-")[:1]
+    return first in _OPENING or (first.isalnum() and not first.islower())
+
+
+def _abbreviates(text: str, start: int, stop: int, before_number: bool) -> bool:
+    """Whether the full stop at `stop` belongs to its word: Dr. or etc., an initial, e.g., EE.UU., the 1. of a list."""
+    found = _LAST_WORD.search(text, max(start, stop - _LONGEST), stop)
+    word = found[0] if found else ""
+    return bool(
+        _ABBREVIATION.fullmatch(word)
+        or (before_number and _BEFORE_NUMBER.fullmatch(word))
+        or (len(word) == 1 and word.isupper())
+        or _DOTTED.fullmatch(word)
+        or _LIST_NUMBER.fullmatch(text, start, stop)
+    )
+
+
+def _cut(sentence: str, fits: Callable[[str], bool]) -> list[str]:
+    parts = []
+    start, guess = 0, _FIRST_GUESS
+    while start < len(sentence):
+        stop = _longest_fit(sentence, start, guess, fits)
+        if stop < len(sentence):
+            guess = stop - start
+            better = _best_cut(sentence, start, stop)
+            stop = better if fits(sentence[start:better]) else stop  # a `fits` that is not quite monotone is forgiven
+        parts.append(sentence[start:stop])
+        start = stop
+    return parts
+
+
+def _longest_fit(text: str, start: int, guess: int, fits: Callable[[str], bool]) -> int:
+    """Where the longest part that begins at `start` and fits stops: doubling from a guess, then halving."""
+    known, size = start + 1, guess
+    while fits(text[start : start + size]):
+        known = start + size
+        if known >= len(text):
+            return len(text)
+        size *= 2
+    beyond = min(start + size, len(text))
+    while beyond - known > 1:
+        middle = (known + beyond) // 2
+        if fits(text[start:middle]):
+            known = middle
+        else:
+            beyond = middle
+    return known
+
+
+def _best_cut(text: str, start: int, stop: int) -> int:
+    """The last good place to cut, up to `stop`."""
+    window = text[start:stop]
+    clauses = [match.end() for match in _CLAUSES.finditer(window)]
+    if not clauses and text[stop].isspace():
+        return stop
+    cuts = clauses or [match.end() for match in _SPACES.finditer(window)]
+    return start + cuts[-1] if cuts else stop

@@ -1,0 +1,19 @@
+"""From a network's step-by-step probabilities to label sequences. It knows nothing about text."""
+
+from dragoman.decoding.beam import Beam
+from dragoman.decoding.probabilities import log_probabilities, score
+from dragoman.decoding.search import Hypothesis, Method, SequenceNetwork, SequenceState, decode
+from dragoman.decoding.single import Greedy, Sampling
+
+__all__ = [
+    "Beam",
+    "Greedy",
+    "Hypothesis",
+    "Method",
+    "Sampling",
+    "SequenceNetwork",
+    "SequenceState",
+    "decode",
+    "log_probabilities",
+    "score",
+]

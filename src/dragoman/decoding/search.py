@@ -1,0 +1,167 @@
+"""decode: sources in, hypotheses out, in batches of similar length. How each label is chosen is the method's affair."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Protocol, Self, TypeVar
+
+import numpy as np
+
+from dragoman.batch import END, PAD, START, Batch
+from dragoman.errors import ConfigurationError, LabelError, ShapeError
+from dragoman.graph import Array
+
+FREE = -1  # where a prefix is over: the method chooses
+
+
+class SequenceState(Protocol):
+    """Where a decoding stands; one row for each sequence being written."""
+
+    def __len__(self) -> int: ...
+
+    def select(self, rows: Array) -> Self:
+        """The state of some rows, in the given order, with repetitions."""
+        ...
+
+
+S = TypeVar("S", bound=SequenceState)
+
+
+class SequenceNetwork(Protocol[S]):
+    """What decoding asks of a network. One that has no source (a language model) ignores the batch but for its size."""
+
+    def encode(self, batch: Batch) -> S: ...
+
+    def step(self, state: S, labels: Array) -> tuple[Array, S]:
+        """Logits [B, V] of the label after `labels` [B], and the state that has seen them."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Hypothesis:
+    """One sequence that a network may have meant.
+
+    labels           [T], without start and end
+    log_probability  the network's, summed over the labels and, when it is finished, the end label
+    finished         it wrote its end label before the maximum length stopped it
+    score            log_probability / length**penalty, length the number of summands; what hypotheses are ranked by
+    """
+
+    labels: Array
+    log_probability: float
+    finished: bool
+    score: float
+
+    @classmethod
+    def of(cls, labels: Array, log_probability: float, finished: bool, penalty: float = 1.0) -> Self:
+        length = max(1, len(labels) + finished)
+        return cls(labels.copy(), float(log_probability), bool(finished), float(log_probability / length**penalty))
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What is asked for the B sentences of a batch.
+
+    longest   [B] how many labels may be written, the end label not counted
+    prefixes  [B, P] how each sentence must begin, FREE after that
+    numbers   [B] what a sentence's random draws depend on
+    """
+
+    longest: Array
+    prefixes: Array
+    numbers: Array
+
+    def select(self, rows: Array) -> Request:
+        return Request(self.longest[rows], self.prefixes[rows], self.numbers[rows])
+
+    def forced(self, t: int, vocabulary: int) -> Array:
+        """[B] the label that must be written at position t, FREE where the method chooses."""
+        if t >= self.prefixes.shape[1]:
+            return np.full(len(self.longest), FREE)
+        labels: Array = self.prefixes[:, t]
+        if labels.max(initial=FREE) >= vocabulary:
+            raise LabelError(
+                f"a prefix has the label {labels.max()} at position {t}, but the network knows {vocabulary} labels"
+            )
+        return labels
+
+
+class Method(Protocol):
+    """A way to choose labels: Greedy, Sampling, Beam."""
+
+    def search(self, network: SequenceNetwork[S], state: S, request: Request) -> list[list[Hypothesis]]:
+        """The hypotheses of each sentence of the state, best first."""
+        ...
+
+
+def decode(
+    network: SequenceNetwork[S],
+    sources: Sequence[Sequence[int] | Array],
+    method: Method,
+    longest: Sequence[int] | int,
+    prefixes: Sequence[Sequence[int] | Array] | None = None,
+    batch: int = 64,
+    numbers: Sequence[int] | None = None,
+) -> list[list[Hypothesis]]:
+    """Write a sequence for every source: its hypotheses, best first, in the order of the sources.
+
+    longest   how many labels may be written (a prefix counts, the end label does not), for all or for each;
+              the network reads one position more, the start label
+    prefixes  labels that every hypothesis of a source begins with, without start and end
+    batch     sources decoded together; sources of similar length are
+    numbers   what random draws depend on besides the seed; default: the places of the sources in the list
+
+    An empty source is handed to the network as it is; for a language model, all are: `[[]] * n` with prefixes.
+    """
+    if batch < 1:
+        raise ConfigurationError(f"a batch holds at least one source, got batch={batch}")
+    request = _request(len(sources), longest, prefixes, numbers)
+    prefix_lengths = (request.prefixes != FREE).sum(axis=1)
+    source_lengths = np.array([len(source) for source in sources], np.int64)
+    order = np.lexsort((request.longest, prefix_lengths, source_lengths))[::-1]  # what needs most memory fails first
+    results: list[list[Hypothesis]] = [[] for _ in sources]
+    for start in range(0, len(order), batch):
+        chosen = order[start : start + batch]
+        state = network.encode(Batch.pack([sources[i] for i in chosen]))
+        for i, found in zip(chosen, method.search(network, state, request.select(chosen)), strict=True):
+            results[i] = found
+    return results
+
+
+def _request(
+    count: int,
+    longest: Sequence[int] | int,
+    prefixes: Sequence[Sequence[int] | Array] | None,
+    numbers: Sequence[int] | None,
+) -> Request:
+    """All that is asked, checked and in arrays."""
+    limits = [longest] * count if isinstance(longest, int | np.integer) else longest
+    beginnings = [()] * count if prefixes is None else prefixes
+    draws = range(count) if numbers is None else numbers
+    for name, asked in (("maximum lengths", limits), ("prefixes", beginnings), ("numbers", draws)):
+        if len(asked) != count:
+            raise ShapeError(f"{len(asked)} {name} for {count} sources; give one for each")
+    most, given = np.array(limits, np.int64), np.array([len(prefix) for prefix in beginnings], np.int64)
+    for i in np.flatnonzero(most < given):
+        raise ConfigurationError(
+            f"source {i}: at most {most[i]} labels may be written, but {given[i]} are given as its prefix; "
+            "allow as many as that, and never fewer than 0"
+        )
+    return Request(most, _table(beginnings, given), np.array(draws, np.int64))
+
+
+def _table(prefixes: Sequence[Sequence[int] | Array], lengths: Array) -> Array:
+    """[B, P] the prefixes, one under the other, FREE where they are over."""
+    labels = np.array(list(chain.from_iterable(prefixes)) or np.zeros(0, np.int64))
+    wrong = (labels < 0) | np.isin(labels, (PAD, START, END)) | (labels.dtype.kind not in "iu")
+    for place in np.flatnonzero(wrong):
+        i = int(np.searchsorted(np.cumsum(lengths), place, side="right"))
+        raise LabelError(
+            f"source {i}: {labels[place]} in its prefix; a prefix holds labels, without pad ({PAD}), start ({START}) "
+            f"and end ({END}), which decode writes itself"
+        )
+    table = np.full((len(lengths), lengths.max(initial=0)), FREE)
+    table[np.arange(table.shape[1]) < lengths[:, None]] = labels
+    return table

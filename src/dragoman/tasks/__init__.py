@@ -1,0 +1,1 @@
+"""Tasks: one module per thing a user wants done; the only place that knows both text and networks."""

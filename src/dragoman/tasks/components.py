@@ -1,0 +1,96 @@
+"""From settings to the components of a training: batches, optimization algorithm, schedule, loss index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dragoman.batch import Batch
+from dragoman.data.batching import Batching, plan_epoch
+from dragoman.data.dataset import Part
+from dragoman.errors import ConfigurationError
+from dragoman.loss import CrossEntropy, LossIndex, Regularization
+from dragoman.networks import Transformer
+from dragoman.optimization import (
+    AdaGrad,
+    Adam,
+    AdamW,
+    Constant,
+    Cosine,
+    GradientDescent,
+    LinearDecay,
+    Momentum,
+    Optimizer,
+    Plateau,
+    RMSprop,
+    Schedule,
+    ThesisWarmUp,
+)
+from dragoman.tasks.configuration import LossSettings, OptimizerSettings, StoppingSettings
+from dragoman.training import Stopping
+
+EVALUATED = 128  # sentences a batch when nothing is learnt
+PARTS_OF = {
+    "encoder": ("source_embedding", "encoder", "encoder_normalization"),
+    "decoder": ("reference_embedding", "decoder", "decoder_normalization", "output"),
+    "output": ("output",),
+}
+
+
+def batching(settings: OptimizerSettings) -> Batching:
+    return Batching(settings.batch, settings.tokens, settings.grouped)
+
+
+def fixed_batches(part: Part) -> Iterator[Batch]:
+    """All of a part, the same batches each time."""
+    for items in plan_epoch(part.lengths(), Batching(EVALUATED), 0, 0):
+        yield part.batch(items)
+
+
+def loss_index(settings: LossSettings) -> LossIndex:
+    norm = settings.regularization
+    return LossIndex(
+        CrossEntropy(settings.smoothing), None if norm == "none" else Regularization(norm, settings.coefficient)
+    )
+
+
+def optimizer(settings: OptimizerSettings) -> Optimizer:
+    s = settings
+    if s.algorithm == "adam":
+        return Adam(s.beta1, s.beta2)
+    if s.algorithm == "adamw":
+        return AdamW(s.beta1, s.beta2, decay=s.decay)
+    if s.algorithm == "momentum":
+        return Momentum(s.beta1)
+    plain: dict[str, type[Optimizer]] = {
+        "gradient_descent": GradientDescent,
+        "adagrad": AdaGrad,
+        "rmsprop": RMSprop,
+    }
+    return plain[s.algorithm]()
+
+
+def schedule(settings: OptimizerSettings) -> Schedule:
+    s, steps, warm_up = settings, settings.schedule_steps or 1, settings.warm_up or 0
+    if s.schedule == "thesis":
+        return ThesisWarmUp(s.rate, max(1, warm_up))
+    if s.schedule == "plateau":
+        return Plateau(s.rate)
+    if s.schedule == "constant":
+        return Constant(s.rate)
+    falling = Cosine if s.schedule == "cosine" else LinearDecay
+    return falling(s.rate, max(steps, warm_up + 1), warm_up)
+
+
+def stopping(settings: StoppingSettings) -> Stopping:
+    s = settings
+    return Stopping(s.steps, s.error, s.accuracy, s.epochs, s.budget, s.patience)
+
+
+def freeze_all_but(network: Transformer, part: str) -> None:
+    """Train one part alone (book 7.4); a table that two parts share stays frozen with either."""
+    if part == "all":
+        return
+    present = {name.partition(".")[0] for name, _ in network.named_parameters()}
+    network.freeze(*sorted(present - set(PARTS_OF[part])))
+    if not network.theta.trainable():
+        raise ConfigurationError(f"start.train = '{part}': nothing is left to train, for its table is shared")

@@ -1,0 +1,254 @@
+"""Everything that can be chosen about training a translator: sections of a TOML file, checked, with one meaning each.
+
+What is given wins over the recipe, the recipe over the defaults below; `--set section.name=value` wins over the file.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, Field
+
+from dragoman.data.tokenizer import Kind
+from dragoman.errors import ConfigurationError
+from dragoman.networks import PRESETS, Configuration, TransformerSettings
+from dragoman.tasks.recipes import RECIPES
+
+UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
+
+
+def seconds(told: object) -> object:
+    """'90s', '30m', '1h30m', '1.5h' or a number of seconds."""
+    if not isinstance(told, str):
+        return told
+    parts = re.findall(r"(\d+(?:\.\d+)?)\s*(s|min|m|h|d)", told.strip().lower())
+    if not parts or "".join(number + unit for number, unit in parts) != re.sub(r"\s", "", told.lower()):
+        raise ValueError(f"a time is written as 90s, 30m, 2h or 1h30m, got '{told}'")
+    return sum(float(number) * UNITS[unit] for number, unit in parts)
+
+
+Seconds = Annotated[float, BeforeValidator(seconds)]
+Positive = Annotated[int, Field(ge=1)]
+Fraction = Annotated[float, Field(ge=0, lt=1)]
+
+
+class DataSettings(Configuration):
+    """Where the pairs come from, and how they become labels."""
+
+    files: tuple[str, ...] = ()
+    format: str | None = None
+    columns: tuple[int | str, int | str] | None = None
+    header: bool | None = None
+    languages: tuple[str, str] | None = None
+    encoding: str = "utf-8"
+    on_bad_line: Literal["error", "skip"] = "error"
+    split: Literal["source", "sample"] = "source"
+    shares: tuple[float, float, float] = (0.9, 0.05, 0.05)
+    tokenizer: Kind = "wordpiece"
+    vocabulary: tuple[int, int] | None = None
+    joint: bool = False
+    maximum: tuple[int, int] | None = None
+    protect: bool = True
+
+
+class LossSettings(Configuration):
+    """The loss index."""
+
+    smoothing: Fraction = 0.0
+    regularization: Literal["none", "l1", "l2"] = "none"
+    coefficient: float = Field(default=0.0, ge=0)
+
+
+class OptimizerSettings(Configuration):
+    """The optimization algorithm, its rate, and the batches it steps on."""
+
+    algorithm: Literal["adam", "adamw", "gradient_descent", "momentum", "adagrad", "rmsprop"] = "adam"
+    rate: float = Field(default=0.001, gt=0)
+    schedule: Literal["cosine", "linear", "constant", "thesis", "plateau"] = "constant"
+    schedule_steps: Positive | None = None
+    warm_up: int | None = Field(default=None, ge=0)
+    beta1: Fraction = 0.9
+    beta2: Fraction = 0.999
+    decay: float = Field(default=0.01, ge=0)
+    clip: float | None = Field(default=None, gt=0)
+    batch: Positive = 64
+    tokens: Positive | None = None
+    grouped: bool = True
+    accumulate: Positive = 1
+    averaging: Fraction = 0.0
+
+
+class StoppingSettings(Configuration):
+    """When training is over: whatever comes first."""
+
+    epochs: Positive | None = None
+    steps: Positive | None = None
+    budget: Seconds | None = Field(default=None, gt=0)
+    accuracy: float | None = Field(default=None, gt=0, le=1)
+    error: float | None = Field(default=None, gt=0)
+    patience: Positive | None = None
+
+
+class CheckpointSettings(Configuration):
+    """What is kept while training."""
+
+    keep: Positive = 2
+    minutes: float = Field(default=10.0, gt=0)
+    best_by: Literal["error", "accuracy", "bleu", "chrf"] = "error"
+    average: int = Field(default=0, ge=0)
+
+
+class ProgressSettings(Configuration):
+    """What is measured and shown while training."""
+
+    every: Positive | None = None
+    scores: tuple[Literal["bleu", "chrf"], ...] = ()
+    samples: int = Field(default=0, ge=0)
+    tensorboard: bool = False
+
+
+class StartSettings(Configuration):
+    """Where training begins: from nothing, or from a model whose vocabulary and shape are kept."""
+
+    model: str | None = None
+    train: Literal["all", "encoder", "decoder", "output"] = "all"
+
+
+class TranslationConfiguration(Configuration):
+    """A whole training. What is None is decided from the data and written down."""
+
+    preset: str | None = None
+    recipe: str = "modern"
+    seed: int = Field(default=0, ge=0, lt=2**63)
+    out: str = "model"
+    data: DataSettings = DataSettings()
+    network: TransformerSettings = TransformerSettings()
+    loss: LossSettings = LossSettings()
+    optimizer: OptimizerSettings = OptimizerSettings()
+    stopping: StoppingSettings = StoppingSettings()
+    checkpoints: CheckpointSettings = CheckpointSettings()
+    progress: ProgressSettings = ProgressSettings()
+    start: StartSettings = StartSettings()
+
+
+Settings = dict[str, Any]
+C = TypeVar("C", bound=Configuration)
+
+
+def configuration(given: Mapping[str, Any], where: str = "the settings") -> TranslationConfiguration:
+    """What is given, on top of its recipe and preset."""
+    _check_names(given, TranslationConfiguration, where)
+    recipe, preset = given.get("recipe", "modern"), given.get("preset")
+    _one_of("recipe", recipe, RECIPES)
+    layers: list[Mapping[str, Any]] = [RECIPES[recipe]]
+    if preset is not None:
+        _one_of("preset", preset, PRESETS)
+        layers.append({"network": PRESETS[preset]})
+    settings = merged(*layers, given)
+    return _built(TranslationConfiguration, {n: _section(n, v, where) for n, v in settings.items()}, f"{where}: ")
+
+
+def _section(name: str, value: Any, where: str) -> Any:
+    section = TranslationConfiguration.model_fields[name].annotation
+    if not (isinstance(section, type) and issubclass(section, Configuration)):
+        return value
+    return _built(section, value, f"{where}: {name}.")
+
+
+def _built(kind: type[C], settings: Mapping[str, Any], place: str) -> C:
+    """Mistakes are told with the place the user wrote them at, not with the name of a class."""
+    try:
+        return kind(**settings)
+    except ConfigurationError as error:
+        told = str(error).removeprefix(f"{kind.__name__}: ")
+        raise ConfigurationError((place + told).replace(f"{place}the settings together", place.rstrip("."))) from None
+
+
+def read_toml(path: Path) -> Settings:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ConfigurationError(f"{path} does not exist; check the path") from None
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"{path} cannot be read as TOML: {error}") from None
+
+
+def read_assignments(assignments: Iterable[str]) -> Settings:
+    """'optimizer.rate=0.002' as nested settings; a value that is no TOML value is text."""
+    settings: Settings = {}
+    for assignment in assignments:
+        name, equals, value = assignment.partition("=")
+        if not equals or not name.strip():
+            raise ConfigurationError(f"--set takes section.name=value, got '{assignment}'")
+        try:
+            parsed = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            parsed = value.strip()
+        nested: Any = parsed
+        for part in reversed(name.strip().split(".")):
+            nested = {part: nested}
+        settings = merged(settings, nested)
+    return settings
+
+
+def merged(*layers: Mapping[str, Any]) -> Settings:
+    """Nested settings on top of each other; the last one wins."""
+    result: Settings = {}
+    for layer in layers:
+        for name, value in layer.items():
+            if isinstance(value, Mapping):
+                below = result.get(name)
+                result[name] = merged(below if isinstance(below, Mapping) else {}, value)
+            else:
+                result[name] = value
+    return result
+
+
+def _check_names(given: Mapping[str, Any], model: type[BaseModel], where: str, prefix: str = "") -> None:
+    """A setting that does not exist is told with the nearest one that does."""
+    for name, value in given.items():
+        field = model.model_fields.get(name)
+        if field is None:
+            raise ConfigurationError(f"{where}: there is no setting '{prefix}{name}'; {_nearest(name, prefix)}")
+        section = field.annotation
+        if isinstance(section, type) and issubclass(section, BaseModel):
+            if not isinstance(value, Mapping):
+                raise ConfigurationError(f"{where}: '{prefix}{name}' is a section, such as {name}.x = ...")
+            _check_names(value, section, where, f"{prefix}{name}.")
+
+
+def setting_names() -> list[str]:
+    """Every setting by its dotted name."""
+    names = []
+    for name, field in TranslationConfiguration.model_fields.items():
+        section = field.annotation
+        if isinstance(section, type) and issubclass(section, BaseModel):
+            names += [f"{name}.{inner}" for inner in section.model_fields]
+        else:
+            names.append(name)
+    return names
+
+
+def _nearest(name: str, prefix: str) -> str:
+    known = setting_names()
+    inside = [other for other in known if other.startswith(prefix)]
+    close = difflib.get_close_matches(f"{prefix}{name}", known, 1, 0.6)
+    elsewhere = [other for other in known if other.rpartition(".")[2] == name]
+    sections = sorted({other.partition(".")[0] for other in known if "." in other})
+    if not prefix:
+        close = difflib.get_close_matches(name, sections, 1, 0.7) or close
+    if close or elsewhere:
+        return f"did you mean '{(elsewhere or close)[0]}'?"
+    return f"there is {', '.join(inside if prefix else known)}"
+
+
+def _one_of(what: str, name: object, known: Iterable[str]) -> None:
+    if name not in set(known):
+        close = difflib.get_close_matches(str(name), list(known), 1)
+        hint = f"did you mean '{close[0]}'?" if close else f"choose one of {', '.join(known)}"
+        raise ConfigurationError(f"there is no {what} '{name}'; {hint}")

@@ -1,0 +1,103 @@
+"""The figures of a trained translator, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dragoman.analysis import figures
+from dragoman.data.tokenizer import FIRST, MARK
+from dragoman.errors import ConfigurationError, DataError
+from dragoman.graph import value_of
+from dragoman.operations.positions import half_sinusoid, interleaved_sinusoid
+from dragoman.tasks.translator import Alignment, Translator
+from dragoman.training import History
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+POSITIONS = 64
+WORDS = 40
+
+
+def history(translator: Translator, text: str | None) -> Figure:
+    """Training curves (thesis, Figures 11-13)."""
+    directory = translator.directory
+    lines = [] if directory is None else History(directory / "history.jsonl").lines()
+    if not lines:
+        raise DataError(f"{directory} has no history yet; train it to its first evaluation")
+    return figures.history_figure(lines)
+
+
+def attention(translator: Translator, text: str | None) -> Figure:
+    """Which pieces of a sentence each piece of its translation looked at (thesis, Figure 3; book, Figure 7.11)."""
+    if text is None:
+        raise ConfigurationError('attention is that of a sentence: --text "The plant is green."')
+    return alignment_figure(translator.align(text))
+
+
+def alignment_figure(alignment: Alignment) -> Figure:
+    return figures.attention_figure(
+        alignment.weights, _shown(alignment.reference), _shown(alignment.source), "Cross-attention, mean of all heads"
+    )
+
+
+def _shown(pieces: list[str]) -> list[str]:
+    """Pieces as people read them: no mark for the space before a word."""
+    return [piece.removeprefix(MARK) or "␣" for piece in pieces]
+
+
+def embeddings(translator: Translator, text: str | None) -> Figure:
+    """The vectors of the words of a text, or of the first whole words of the vocabulary (thesis, Figure 2)."""
+    tokenizer = translator.source_tokenizer
+    if text is None:
+        pieces = [(label, tokenizer.pieces([label])[0]) for label in range(FIRST, tokenizer.size)]
+        chosen = [(label, piece[1:]) for label, piece in pieces if piece.startswith(MARK) and piece[1:].isalpha()]
+        chosen = [(label, word) for label, word in chosen if len(word) > 2][:WORDS]
+    else:
+        words = list(dict.fromkeys(text.split()))
+        encoded = tokenizer.encode(words)
+        chosen = [(int(labels[0]), word) for labels, word in zip(encoded, words, strict=True) if len(labels) == 1]
+        if len(chosen) < 3:
+            raise ConfigurationError("fewer than 3 of these words are one piece of the vocabulary; name more words")
+    table = value_of(translator.network.source_embedding.table)
+    vectors = table[[label for label, _ in chosen]]
+    return figures.embedding_figure(vectors, [word for _, word in chosen], "Source embedding, two principal directions")
+
+
+def positions(translator: Translator, text: str | None) -> Figure:
+    """The positional encoding (book, Figure 7.14)."""
+    configuration = translator.network.configuration
+    depth, kind = configuration.depth, configuration.positions
+    if kind == "half_sinusoid":
+        return figures.positions_figure(half_sinusoid(POSITIONS, depth))
+    if kind == "interleaved_sinusoid":
+        return figures.positions_figure(interleaved_sinusoid(POSITIONS, depth))
+    table = translator.network.source_embedding.position_table
+    if table is None:
+        raise ConfigurationError(f"positions '{kind}' have no table of their own to show")
+    return figures.positions_figure(value_of(table))
+
+
+def activations(translator: Translator, text: str | None) -> Figure:
+    """The activations (thesis, Figure 4)."""
+    own = translator.network.configuration.activation
+    return figures.activations_figure(tuple(dict.fromkeys(("identity", "relu", own))))
+
+
+def architecture(translator: Translator, text: str | None) -> Figure:
+    """The network's layers (thesis, Figure 5)."""
+    return figures.architecture_figure(translator.network.configuration)
+
+
+FIGURES: dict[str, Callable[[Translator, str | None], Figure]] = {
+    drawn.__name__: drawn for drawn in (history, attention, embeddings, positions, activations, architecture)
+}
+
+
+def draw(translator: Translator, name: str, path: Path, text: str | None = None) -> None:
+    """Draw a figure by its name into a PNG or SVG file."""
+    if name not in FIGURES:
+        raise ConfigurationError(f"there is no figure '{name}'; there is {', '.join(FIGURES)}")
+    figures.save_figure(FIGURES[name](translator, text), path)

@@ -1,0 +1,96 @@
+"""How fast this machine trains: measured for some seconds, on the batches it will see."""
+
+from __future__ import annotations
+
+import math
+import time
+import tracemalloc
+from dataclasses import dataclass
+
+import numpy as np
+
+from dragoman.data.batching import Batching, BatchStream, plan_epoch
+from dragoman.data.dataset import Dataset, Part
+from dragoman.layers import Run
+from dragoman.loss import CrossEntropy, LossIndex
+from dragoman.networks import Transformer, TransformerConfiguration
+from dragoman.operations import Noise
+from dragoman.optimization import Adam, clip_gradient
+from dragoman.tasks.configuration import TranslationConfiguration
+
+MEASURED = 3.0  # seconds of training steps
+RESERVE = 0.9  # of a budget that is planned for: a machine is slower at times, and saving takes some
+VECTORS = 5  # theta, gradient, two moments, average
+
+
+@dataclass(frozen=True)
+class Speed:
+    """What a configuration costs on this machine and these data."""
+
+    parameters: int
+    step_seconds: float
+    tokens_per_second: float
+    steps_per_epoch: int
+    selection_seconds: float  # one evaluation
+    memory: int  # bytes of arrays at the peak of a step, with all vectors that a training keeps
+
+    @property
+    def epoch_seconds(self) -> float:
+        return self.steps_per_epoch * self.step_seconds + self.selection_seconds
+
+    def steps_within(self, seconds: float) -> int:
+        """Steps, with an evaluation after every epoch and one at the end, that fit into a budget."""
+        usable = max(0.0, RESERVE * seconds - self.selection_seconds)
+        per_step = self.step_seconds + self.selection_seconds / self.steps_per_epoch
+        return max(1, int(usable / per_step))
+
+
+def measure(settings: TranslationConfiguration, dataset: Dataset, seconds: float = MEASURED) -> Speed:
+    """Train a throw-away network for some seconds."""
+    optimizer = settings.optimizer
+    part, selection = dataset.part("training"), dataset.part("selection")
+    stream = BatchStream(part, Batching(optimizer.batch, optimizer.tokens, optimizer.grouped), settings.seed)
+    v_source, v_reference = dataset.about["vocabularies"]
+    network = Transformer(
+        TransformerConfiguration(
+            source_vocabulary=v_source, reference_vocabulary=v_reference, **settings.network.model_dump()
+        )
+    )
+    index, adam = LossIndex(CrossEntropy(settings.loss.smoothing)), Adam()
+    times: list[float] = []
+    tokens = memory = 0
+    began = time.perf_counter()
+    while time.perf_counter() - began < seconds or len(times) < 3:
+        batch = next(stream)
+        if not times:
+            tracemalloc.start()
+        started = time.perf_counter()
+        _, gradient = index.differentiate(network, batch, Run(Noise(0, adam.t + 1)))
+        clip_gradient(network.theta, gradient, 1.0)
+        adam.update(network.theta, gradient, 1e-4)
+        times.append(time.perf_counter() - started)
+        if len(times) == 1:
+            memory = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+            continue  # traced steps are slow, and first ones slower
+        tokens += len(batch.labels) + (0 if batch.source is None else len(batch.source.labels))
+    spent = sum(times[1:])
+    evaluated = _selection_seconds(network, selection) if len(selection) else 0.0
+    return Speed(
+        network.count(),
+        spent / (len(times) - 1) * optimizer.accumulate,
+        tokens / spent,
+        math.ceil(stream.batches_in_epoch / optimizer.accumulate),
+        evaluated,
+        memory + VECTORS * network.theta.values.nbytes,
+    )
+
+
+def _selection_seconds(network: Transformer, part: Part, most: int = 5) -> float:
+    """An evaluation of the whole part, from that of some batches."""
+    plan = plan_epoch(part.lengths(), Batching(128), 0, 0)
+    chosen = [plan[i] for i in np.linspace(0, len(plan) - 1, min(most, len(plan))).astype(int)]
+    index, started = LossIndex(), time.perf_counter()
+    for items in chosen:
+        index.evaluate(network, part.batch(items))
+    return (time.perf_counter() - started) / len(chosen) * len(plan)

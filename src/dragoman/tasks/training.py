@@ -1,0 +1,277 @@
+"""Training a translator: from a configuration to a model directory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from dragoman.data.batching import BatchStream
+from dragoman.errors import ConfigurationError, DataError
+from dragoman.graph import Array
+from dragoman.networks import Network, Transformer, TransformerConfiguration, load_weights
+from dragoman.tasks import components, decisions
+from dragoman.tasks import model as directory_of
+from dragoman.tasks.configuration import TranslationConfiguration, configuration, read_toml
+from dragoman.tasks.corpus import open_corpus
+from dragoman.tasks.model import DataFacts, ModelFacts
+from dragoman.tasks.translator import Translator
+from dragoman.training import Checkpoints, History, Outcome, Selection, Watcher
+from dragoman.training.checkpoints import average, told_failures
+from dragoman.training.interrupts import Interrupts
+from dragoman.training.loop import Training
+from dragoman.training.tensorboard import TensorBoard
+
+SCORED = 500  # selection sentences that BLEU and chrF are measured on while training
+SMALL = 128  # depth up to which matrices are not worth a second BLAS thread
+LOCK = ".lock"
+
+Pair = tuple[str, str]
+
+
+def train_translator(
+    given: Mapping[str, Any],
+    out: Path | None = None,
+    watch: Watcher | None = None,
+    interrupts: Interrupts | None = None,
+    tell: Callable[[str], None] = lambda text: None,
+) -> tuple[Translator, Outcome]:
+    """Train as the settings say; with `out`, into a model directory, where the same settings resume.
+
+    tell  hears what is decided before training begins
+    """
+    with locked(out), threadpool_limits(1):
+        return TranslatorTraining(given, out, watch or Watcher(), interrupts or Interrupts(), tell).run()
+
+
+class TranslatorTraining:
+    """One training of a translator: what its settings ask for, what is decided, and the loop."""
+
+    def __init__(
+        self,
+        given: Mapping[str, Any],
+        out: Path | None,
+        watch: Watcher,
+        interrupts: Interrupts,
+        tell: Callable[[str], None],
+    ) -> None:
+        self.out, self.watch, self.interrupts = out, watch, interrupts
+        asked = configuration(given)
+        self.base = None if asked.start.model is None else Translator.load(asked.start.model)
+        self.corpus = open_corpus(asked.data)
+        tokenizers = None if self.base is None else (self.base.source_tokenizer, self.base.reference_tokenizer)
+        self.dataset = self.corpus.dataset(asked.seed, tokenizers)
+        self.settings = self._decided(given, tell)
+        self.network = self._network()
+        self.translator = Translator(self.network, self.dataset.tokenizers, self._facts())
+        if self.settings.progress.tensorboard and out is not None:
+            self.watch = TensorBoard(out / "tensorboard", watch)
+        self.best: Array | None = None  # theta of the best round, when there is no directory for it
+
+    def _decided(self, given: Mapping[str, Any], tell: Callable[[str], None]) -> TranslationConfiguration:
+        base = None if self.base is None else self.base.facts
+        settings = decisions.sized(given, self.dataset.about["parts"]["training"], base)
+        if self.out is None or not (self.out / "configuration.toml").exists():
+            return decisions.paced(settings, self.dataset, tell)
+        if directory_of.load_facts(self.out).data.digest != self.corpus.digest:
+            raise ConfigurationError(
+                f"{self.out} was trained on other data than {self.corpus.name} holds now; choose another --out"
+            )
+        saved = self.out / "configuration.toml"
+        return decisions.continued(settings, configuration(read_toml(saved), str(saved)), str(self.out))
+
+    def _network(self) -> Transformer:
+        v_source, v_reference = self.dataset.about["vocabularies"]
+        configured = TransformerConfiguration(
+            source_vocabulary=v_source, reference_vocabulary=v_reference, **self.settings.network.model_dump()
+        )
+        network = Transformer(configured, self.settings.seed)
+        if self.base is not None:
+            network.theta.assign(self.base.network.theta.values)
+        components.freeze_all_but(network, self.settings.start.train)
+        return network
+
+    def _facts(self) -> ModelFacts:
+        settings, about = self.settings, self.dataset.about
+        data = DataFacts(
+            files=settings.data.files,
+            digest=self.corpus.digest,
+            parts=about["parts"],
+            split=settings.data.split,
+            shares=settings.data.shares,
+        )
+        return ModelFacts(
+            network=self.network.configuration,
+            parameters=self.network.count(),
+            longest=tuple(about["longest"]),
+            protect=settings.data.protect,
+            preset=settings.preset,
+            recipe=settings.recipe,
+            seed=settings.seed,
+            data=data,
+        )
+
+    def run(self) -> tuple[Translator, Outcome]:
+        if self.out is not None:
+            self._begin_directory(self.out)
+        training = self._training()
+        with self.interrupts.listening():
+            outcome = training.run()
+        if outcome.finished and self.settings.checkpoints.average > 1:
+            self._average_checkpoints(training)
+        self._settle(training, outcome)
+        return self.translator, outcome
+
+    def _begin_directory(self, out: Path) -> None:
+        """Everything but the weights; a directory that holds something else is left alone."""
+        fresh = not (out / "configuration.toml").exists()
+        others = sorted(path.name for path in out.iterdir() if path.name not in WRITTEN)
+        if fresh and others:
+            raise ConfigurationError(f"{out} exists and holds no training ({others[0]} ...); choose another --out")
+        with told_failures(out):
+            if fresh:
+                directory_of.save_tokenizers(self.dataset.tokenizers, out)
+                testing = self.dataset.part("testing")
+                texts = zip(testing.texts("source"), testing.texts("reference"), strict=True)
+                directory_of.save_testing(texts, out)
+                directory_of.save_facts(self.translator.facts, out)
+            directory_of.save_configuration(self.settings, out)  # last: what has it can be resumed
+
+    def _training(self) -> Training:
+        s, out = self.settings, self.out
+        checkpoints = None
+        if out is not None:
+            checkpoints = Checkpoints(out / "checkpoints", max(s.checkpoints.keep, s.checkpoints.average))
+            checkpoints.prepare()
+        return Training(
+            self.network,
+            BatchStream(self.dataset.part("training"), components.batching(s.optimizer), s.seed),
+            components.optimizer(s.optimizer),
+            components.schedule(s.optimizer),
+            components.stopping(s.stopping),
+            components.loss_index(s.loss),
+            clip=math.inf if s.optimizer.clip is None else s.optimizer.clip,
+            seed=s.seed,
+            watch=self.watch,
+            selection=self._selection(),
+            accumulate=s.optimizer.accumulate,
+            averaging=s.optimizer.averaging,
+            checkpoints=checkpoints,
+            save_every=60 * s.checkpoints.minutes,
+            history=None if out is None else History(out / "history.jsonl"),
+            interrupted=self.interrupts.told,
+            on_best=self._keep,
+        )
+
+    def _selection(self) -> Selection | None:
+        part, wanted = self.dataset.part("selection"), self.settings.progress
+        best_by = self.settings.checkpoints.best_by
+        names = dict.fromkeys([*wanted.scores, *([best_by] if best_by in ("bleu", "chrf") else [])])
+        if not len(part):
+            if self.settings.stopping.patience is not None or names or wanted.samples:
+                raise DataError("the selection part is empty, so nothing can be judged by it; see data.shares")
+            return None
+        pairs = list(islice(zip(part.texts("source"), part.texts("reference"), strict=True), SCORED))
+
+        def scores(network: Network) -> dict[str, float]:
+            return self._scored(pairs, tuple(names))
+
+        return Selection(
+            lambda: components.fixed_batches(part),
+            wanted.every,
+            best_by,
+            scores if names or wanted.samples else None,
+        )
+
+    def _scored(self, pairs: list[Pair], names: tuple[str, ...]) -> dict[str, float]:
+        """BLEU and chrF of greedy translations; samples are shown on the way."""
+        from sacrebleu.metrics.bleu import BLEU
+        from sacrebleu.metrics.chrf import CHRF
+
+        shown = self.settings.progress.samples
+        chosen = pairs if names else pairs[:shown]
+        written = self.translator.translate([source for source, _ in chosen], beam=1)
+        for (source, reference), translation in islice(zip(chosen, written, strict=True), shown):
+            self.watch.notice(f"  {source}\n    -> {translation}\n    (reference: {reference})")
+        metrics = {"bleu": BLEU, "chrf": CHRF}
+        references = [[reference for _, reference in chosen]]
+        return {name: float(metrics[name]().corpus_score(written, references).score) for name in names}
+
+    def _keep(self, network: Network) -> None:
+        """What is best so far can be used at once, whatever happens to the training."""
+        if self.out is None:
+            self.best = network.theta.values.copy()
+        else:
+            directory_of.save_network(self.network, self.out)
+
+    def _average_checkpoints(self, training: Training) -> None:
+        """The mean of the last checkpoints, kept if the selection part says that it is better than the best."""
+        if training.checkpoints is None or training.selection is None:
+            return
+        places = training.checkpoints.steps()[-self.settings.checkpoints.average :]
+        self.network.theta.assign(average(places, "theta" if training.average is None else "average"))
+        found = training.selection.evaluate(self.network)
+        scores = training.selection.scores(self.network) if training.selection.scores else {}
+        better = training.selection.merit(found, scores) > training.merit
+        verdict = "better than the best alone, so it is kept" if better else "not better than the best, so it is left"
+        self.watch.notice(f"the mean of the last {len(places)} checkpoints: {found}; {verdict}")
+        if better:
+            self._keep(self.network)
+
+    def _settle(self, training: Training, outcome: Outcome) -> None:
+        """Leave the network with its best weights, and the directory with what is known."""
+        self._take_best(training)
+        told = {
+            "steps": training.optimizer.t,
+            "epochs": round(training.epochs_done, 3),
+            "seconds": round(training.now(), 1),
+            "ended": outcome.reason if outcome.finished else None,
+        }
+        self.translator.facts = self.translator.facts.model_copy(update={"training": told})
+        self.translator.directory = self.out
+        if self.out is not None:
+            with told_failures(self.out):
+                directory_of.save_facts(self.translator.facts, self.out)
+
+    def _take_best(self, training: Training) -> None:
+        theta, last = self.network.theta, training.average
+        if self.out is None:
+            best = last if self.best is None else self.best
+            if best is not None:
+                theta.assign(best)
+            return
+        weights = self.out / "weights.safetensors"
+        if training.selection is None or not weights.exists():  # nothing was judged yet: the last weights are the best
+            if last is not None:
+                theta.assign(last)
+            directory_of.save_network(self.network, self.out)
+        load_weights(self.network, weights)
+
+
+WRITTEN = {LOCK, *directory_of.FILES}  # what a training that was killed while it began may have left
+
+
+@contextmanager
+def locked(out: Path | None) -> Iterator[None]:
+    """One training at a time in a directory. The operating system lets go of the lock when the process ends."""
+    if out is None:
+        yield
+        return
+    with told_failures(out):
+        out.mkdir(parents=True, exist_ok=True)
+        handle = (out / LOCK).open("w")
+    with handle:
+        try:
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except ImportError:  # Windows has no such lock
+            pass
+        except OSError:
+            raise ConfigurationError(f"another process is training in {out}; wait, or choose another --out") from None
+        yield

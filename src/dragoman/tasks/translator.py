@@ -1,0 +1,345 @@
+"""Translator: text in, text out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dragoman.batch import Batch
+from dragoman.data.dataset import add_marks
+from dragoman.data.protection import STANDINS, Masked, mask, mask_pair, preserved, protected_spans, unmask
+from dragoman.data.sentences import pieces
+from dragoman.data.tokenizer import Tokenizer
+from dragoman.decoding import Beam, Greedy, Hypothesis, Sampling, decode, score
+from dragoman.decoding.probabilities import log_normalizer
+from dragoman.errors import ConfigurationError
+from dragoman.graph import Array, value_of
+from dragoman.networks import Transformer
+from dragoman.tasks import model as directory_of
+from dragoman.tasks.model import ModelFacts
+from dragoman.training.checkpoints import told_failures
+
+if TYPE_CHECKING:
+    from dragoman.analysis.testing import Sentence, TestingAnalysis
+
+SHORTEST = 16  # labels that are translated in one go even by a model trained on shorter sentences
+BATCH = 64
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """One way to translate a text, and the mean log-probability of its labels."""
+
+    text: str
+    score: float
+
+
+@dataclass(frozen=True)
+class Translation:
+    """What became of a text: its alternatives, best first, and in how many pieces it was translated."""
+
+    alternatives: tuple[Alternative, ...]
+    pieces: int = 1
+
+    @property
+    def text(self) -> str:
+        return self.alternatives[0].text
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """Which pieces of the source each piece of a translation looked at: weights [reference, source], rows sum to 1."""
+
+    source: list[str]
+    reference: list[str]
+    weights: Array
+
+    def links(self) -> list[tuple[int, int]]:
+        """(source piece, reference piece) for each reference piece but the end: where it looked most."""
+        return [(int(row.argmax()), i) for i, row in enumerate(self.weights[: len(self.reference) - 1])]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How labels are chosen.
+
+    beam            width of the search; 1 is greedy
+    alternatives    how many translations of each text
+    length_penalty  0 prefers short translations, 1 judges them by their mean log-probability
+    sample          draw labels instead, at a temperature, from the top_k or top_p most probable, with a seed
+    maximum         labels a translation may have; None: by the length of the text
+    """
+
+    beam: int = 4
+    alternatives: int = 1
+    length_penalty: float = 1.0
+    sample: bool = False
+    temperature: float = 1.0
+    top_k: int | None = None
+    top_p: float | None = None
+    seed: int = 0
+    maximum: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.sample and self.alternatives > 1:
+            raise ConfigurationError("sampling gives one translation a text; give another seed for another one")
+        if not self.sample and self.alternatives > self.beam:
+            raise ConfigurationError(f"{self.alternatives} alternatives need a beam as wide, got {self.beam}")
+        if self.maximum is not None and self.maximum < 1:
+            raise ConfigurationError(f"a translation has at least one label, got a maximum of {self.maximum}")
+
+    def method(self) -> Greedy | Sampling | Beam:
+        if self.sample:
+            return Sampling(self.temperature, self.top_k, self.top_p, self.seed)
+        return Greedy() if self.beam == 1 else Beam(self.beam, self.length_penalty, self.alternatives)
+
+    def longest(self, source: Array) -> int:
+        return 2 * len(source) + 10 if self.maximum is None else self.maximum
+
+
+@dataclass
+class Unit:
+    """A piece of a text that goes through the network at once."""
+
+    masked: Masked
+    labels: Array
+    found: list[Alternative] = field(default_factory=list)
+
+
+class Translator:
+    """A network, its tokenizers, and what is known about them."""
+
+    def __init__(self, network: Transformer, tokenizers: tuple[Tokenizer, Tokenizer], facts: ModelFacts) -> None:
+        self.network = network
+        self.source_tokenizer, self.reference_tokenizer = tokenizers
+        self.facts = facts
+        self.directory: Path | None = None
+        self._masks = facts.protect and not any(tokenizer.unknown_in(STANDINS) for tokenizer in tokenizers)
+
+    # On disk
+
+    @classmethod
+    def train(
+        cls, data: str | Path | Sequence[str | Path], out: str | Path | None = None, **settings: Any
+    ) -> Translator:
+        """A translator trained on files of sentence pairs; settings as in the configuration, sections as dicts.
+
+        Without `out` nothing is written to disk, and nothing can be resumed.
+        """
+        from dragoman.tasks.training import train_translator
+
+        files = [data] if isinstance(data, str | Path) else list(data)
+        given = dict(settings)
+        given["data"] = {"files": [str(name) for name in files], **dict(settings.get("data", {}))}
+        return train_translator(given, None if out is None else Path(out))[0]
+
+    @classmethod
+    def load(cls, directory: str | Path) -> Translator:
+        place = Path(directory)
+        facts = directory_of.load_facts(place)
+        translator = cls(directory_of.load_network(facts, place), directory_of.load_tokenizers(facts, place), facts)
+        translator.directory = place
+        return translator
+
+    def save(self, directory: str | Path) -> None:
+        """All that is needed to translate."""
+        place = Path(directory)
+        with told_failures(place):
+            place.mkdir(parents=True, exist_ok=True)
+            directory_of.save_tokenizers((self.source_tokenizer, self.reference_tokenizer), place)
+            directory_of.save_network(self.network, place)
+            directory_of.save_facts(self.facts, place)
+
+    # Text in, text out
+
+    def translate(self, texts: Sequence[str], **choice: Any) -> list[str]:
+        """The translation of each text; see `Choice` for the options (beam=4, sample=True, ...)."""
+        return [translation.text for translation in self.translations(texts, Choice(**choice))]
+
+    def translations(
+        self, texts: Sequence[str], choice: Choice | None = None, prefixes: Sequence[str] | None = None
+    ) -> list[Translation]:
+        """The same with alternatives and scores; a prefix is how a translation must begin."""
+        if isinstance(texts, str):
+            raise ConfigurationError("translate takes a list of texts: translate([text])")
+        choice = choice or Choice()
+        cut = [self._units(text) for text in texts]
+        beginnings = self._beginnings(cut, prefixes)
+        self._decode([unit for units in cut for unit in units if len(unit.labels)], choice, beginnings)
+        return [self._joined(units, choice) for units in cut]
+
+    def _units(self, text: str) -> list[Unit]:
+        longest = max(SHORTEST, self.facts.longest[0])
+        cut = pieces(text.strip(), lambda piece: len(self._encode(piece)) + 2 <= longest)
+        return [self._unit(piece) for piece in cut]
+
+    def _unit(self, piece: str) -> Unit:
+        masked = mask(piece) if self._masks else Masked(piece, ())
+        return Unit(masked, self._encode(masked.text) if piece.strip() else np.zeros(0, np.int32))
+
+    def _encode(self, text: str) -> Array:
+        return self.source_tokenizer.encode([text])[0]
+
+    def _beginnings(self, cut: list[list[Unit]], prefixes: Sequence[str] | None) -> list[Array] | None:
+        if prefixes is None:
+            return None
+        if len(prefixes) != len(cut) or any(len(units) != 1 for units in cut):
+            raise ConfigurationError("one prefix for each text, and texts short enough to be translated in one piece")
+        labels = self.reference_tokenizer.encode(list(prefixes))
+        return [begin for begin, units in zip(labels, cut, strict=True) if len(units[0].labels)]
+
+    def _decode(self, units: list[Unit], choice: Choice, prefixes: list[Array] | None = None) -> None:
+        sources = [add_marks(unit.labels, None)[0] for unit in units]
+        longest = [self._room(choice.longest(source)) for source in sources]
+        found = decode(self.network, sources, choice.method(), longest, prefixes, BATCH)
+        for unit, hypotheses in zip(units, found, strict=True):
+            unit.found = self._alternatives(unit, hypotheses)
+        if self._masks:
+            lost = [unit for unit in units if not unit.found]
+            for unit in lost:
+                unit.found = [self._around_spans(unit, choice)]
+
+    def _room(self, longest: int) -> int:
+        """A table of learned positions ends somewhere; the start label takes one of them."""
+        limit = self.network.configuration.maximum_length
+        return longest if limit is None else max(1, min(longest, limit - 1))
+
+    def _alternatives(self, unit: Unit, hypotheses: list[Hypothesis]) -> list[Alternative]:
+        """Those that kept what must be kept."""
+        texts = self.reference_tokenizer.decode(hypothesis.labels for hypothesis in hypotheses)
+        return [
+            Alternative(unmask(text, unit.masked.spans), _mean(hypothesis))
+            for text, hypothesis in zip(texts, hypotheses, strict=True)
+            if not self._masks or preserved(text, unit.masked)
+        ]
+
+    def _around_spans(self, unit: Unit, choice: Choice) -> Alternative:
+        """The network lost a span: translate what stands between them, and put them back between."""
+        text = unmask(unit.masked.text, unit.masked.spans)
+        between, at = [], 0
+        for start, stop in protected_spans(text):
+            between += [(text[at:start], False), (text[start:stop], True)]
+            at = stop
+        between.append((text[at:], False))
+        written = [Unit(Masked(part, ()), self._encode(part)) for part, kept in between if not kept and _has_word(part)]
+        sources = [add_marks(part.labels, None)[0] for part in written]
+        longest = [self._room(choice.longest(source)) for source in sources]
+        found = iter(decode(self.network, sources, choice.method(), longest, None, BATCH))
+        told, scores = "", [0.0]
+        for part, kept in between:
+            if kept or not _has_word(part):
+                told += part
+                continue
+            best = next(found)[0]
+            scores.append(_mean(best))
+            text = unmask(self.reference_tokenizer.decode([best.labels])[0], [""] * len(STANDINS))
+            told += _spaced_like(part, text)
+        return Alternative(told, sum(scores) / max(1, len(scores) - 1))
+
+    def _joined(self, units: list[Unit], choice: Choice) -> Translation:
+        kept = [unit for unit in units if unit.found]
+        if not kept:
+            return Translation((Alternative("", 0.0),), 0)
+        if len(kept) == 1:
+            return Translation(tuple(kept[0].found[: choice.alternatives]))
+        text = " ".join(unit.found[0].text for unit in kept)
+        return Translation((Alternative(text, sum(unit.found[0].score for unit in kept) / len(kept)),), len(kept))
+
+    # Explaining
+
+    def score(self, pairs: Iterable[tuple[str, str]]) -> list[float]:
+        """log p(reference | source) of given translations, end label included."""
+        found: list[float] = []
+        for batch in self._batches(list(pairs)):
+            found += score(self.network, batch).tolist()
+        return found
+
+    def align(self, source: str, reference: str | None = None) -> Alignment:
+        """Where a translation (its own, if none is given) looked in the source: the last decoder, all heads' mean."""
+        shown = mask(source).text if self._masks else source
+        if reference is None:
+            labels = add_marks(self._encode(shown), None)[0]
+            longest = self._room(2 * len(labels) + 10)
+            written = decode(self.network, [labels], Beam(4), longest)[0][0].labels
+        else:
+            shown, told = mask_pair(source, reference) if self._masks else (source, reference)
+            labels = add_marks(self._encode(shown), None)[0]
+            written = self.reference_tokenizer.encode([told])[0]
+        whole = add_marks(np.asarray(written), None)[0]
+        maps = self.network.attention(Batch.pairs([labels], [whole]))
+        weights = maps[f"decoder.{len(self.network.decoder) - 1}.cross_attention"][0].mean(axis=0)
+        return Alignment(self.source_tokenizer.pieces(labels), self.reference_tokenizer.pieces(whole[1:]), weights)
+
+    def _batches(self, pairs: list[tuple[str, str]]) -> Iterable[Batch]:
+        """Pairs as the network is asked about them, in order."""
+        for start in range(0, len(pairs), BATCH):
+            chunk = pairs[start : start + BATCH]
+            shown = [mask_pair(*pair) for pair in chunk] if self._masks else chunk
+            sides = [
+                [add_marks(labels, None)[0] for labels in tokenizer.encode([pair[side] for pair in shown])]
+                for side, tokenizer in enumerate((self.source_tokenizer, self.reference_tokenizer))
+            ]
+            yield Batch.pairs(*sides)
+
+    # Testing analysis
+
+    def evaluate(
+        self,
+        pairs: Sequence[tuple[str, str]],
+        choice: Choice | None = None,
+        tell: Callable[[int], None] = lambda done: None,
+    ) -> TestingAnalysis:
+        """The testing analysis (thesis 6.2) of these pairs."""
+        from dragoman.analysis.testing import testing_analysis
+
+        return testing_analysis(self.sentences(pairs, choice, tell))
+
+    def sentences(
+        self,
+        pairs: Sequence[tuple[str, str]],
+        choice: Choice | None = None,
+        tell: Callable[[int], None] = lambda done: None,
+    ) -> list[Sentence]:
+        """Error and hits of each pair under teacher forcing, and its translation."""
+        from dragoman.analysis.testing import Sentence
+
+        found: list[Sentence] = []
+        size = 8 * BATCH
+        for start in range(0, len(pairs), size):
+            chunk = list(pairs[start : start + size])
+            written = self.translations([source for source, _ in chunk], choice)
+            measured = [row for batch in self._batches(chunk) for row in self._measured(batch)]
+            found += [
+                Sentence(source, reference, translation.text, *row)
+                for (source, reference), translation, row in zip(chunk, written, measured, strict=True)
+            ]
+            tell(len(found))
+        return found
+
+    def _measured(self, batch: Batch) -> list[tuple[float, float, float]]:
+        """(summed error, right labels, labels) of each sentence."""
+        logits, targets = value_of(self.network.plain(batch)), batch.targets
+        errors = log_normalizer(logits) - logits[np.arange(len(logits)), targets]
+        sentence = np.repeat(np.arange(len(batch)), batch.lengths)
+        each = (errors, logits.argmax(axis=1) == targets, np.ones(len(sentence)))
+        sums = [np.bincount(sentence, values, len(batch)) for values in each]
+        return [(float(error), float(right), float(count)) for error, right, count in zip(*sums, strict=True)]
+
+
+def _mean(hypothesis: Hypothesis) -> float:
+    return hypothesis.log_probability / max(1, len(hypothesis.labels) + hypothesis.finished)
+
+
+def _has_word(text: str) -> bool:
+    return any(character.isalpha() for character in text)
+
+
+def _spaced_like(part: str, text: str) -> str:
+    """The translation of a part with the white space around it that the part had."""
+    before = part[: len(part) - len(part.lstrip())]
+    after = part[len(part.rstrip()) :]
+    return before + text.strip() + after
