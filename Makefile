@@ -6,9 +6,13 @@ BIN := .venv/bin
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
-demo: .venv/installed  ## install, prove every equation, train a toy task to 100 %
-	$(BIN)/dragoman check
-	$(BIN)/python examples/reverse.py
+demo: .venv/installed  ## install, train an English-Spanish translator (about 3 minutes), translate with it
+	$(BIN)/dragoman train phrases --preset small --epochs 8 --out demo-model
+	@echo
+	@echo 'The plant is green.'
+	$(BIN)/dragoman translate demo-model "The plant is green."
+	@echo
+	@echo 'Try next: $(BIN)/dragoman translate demo-model "The old man reads a book."'
 
 test: .venv/installed-test  ## install the test tools, run all checks and tests
 	$(BIN)/ruff check .
@@ -25,7 +29,7 @@ format: .venv/installed-test  ## rewrite the code in the house style
 	$(BIN)/ruff format .
 
 clean:  ## remove the environment and caches
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis dist
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis dist demo-model
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

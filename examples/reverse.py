@@ -5,40 +5,24 @@ Run it with `python examples/reverse.py`; it takes some seconds.
 """
 
 import sys
-from collections.abc import Iterator
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from dragoman import Batch, Transformer, TransformerConfiguration
-from dragoman.batch import END, START
-from dragoman.data import epoch, toy_pairs
-from dragoman.loss import Loss, LossIndex
+from dragoman import Transformer, TransformerConfiguration
+from dragoman.data import Batching, BatchStream, LabelPairs, toy_pairs
+from dragoman.decoding import Greedy, decode
+from dragoman.loss import LossIndex
 from dragoman.optimization import Adam, Cosine
-from dragoman.training import Stopping, train
+from dragoman.training import Record, Stopping, Watcher, train
 
 SYMBOLS, LONGEST, STEPS, BATCH = 8, 7, 1000, 64
-LABELS = START + 2 + SYMBOLS  # pad, unknown, start, end, and the symbols
+LABELS = 4 + SYMBOLS  # pad, unknown, start, end, and the symbols
 
 
-def batches(pairs: list[tuple[list[int], list[int]]], rng: np.random.Generator) -> Iterator[Batch]:
-    """Epoch after epoch, each in a new order."""
-    while True:
-        for chosen in epoch(len(pairs), BATCH, rng):
-            yield Batch.pairs([pairs[i][0] for i in chosen], [pairs[i][1] for i in chosen])
-
-
-def write(network: Transformer, sources: list[list[int]], longest: int) -> list[list[int]]:
-    """The most probable label at every step, until each sequence has its end label."""
-    state = network.encode(Batch.pack(sources))
-    labels = np.full(len(sources), START)
-    written = []
-    for _ in range(longest):
-        logits, state = network.step(state, labels)
-        labels = logits.argmax(axis=1)
-        written.append(labels)
-    columns = np.stack(written, axis=1).tolist()
-    return [row[: row.index(END)] if END in row else row for row in columns]
+class Tell(Watcher):
+    def record(self, record: Record) -> None:
+        print(f"  epoch {record.epoch:g}: {record.training}")
 
 
 def main() -> int:
@@ -53,24 +37,14 @@ def main() -> int:
     )
     print(f"reverse a sequence: {len(training):,} training pairs, {network.count():,} parameters")
 
-    def tell(t: int, loss: Loss) -> None:
-        if t % 200 == 0:
-            print(f"  step {t:4d}: {loss}")
-
+    batches = BatchStream(LabelPairs(training), Batching(BATCH, grouped=False))
     outcome = train(
-        network,
-        batches(training, rng),
-        Adam(),
-        Cosine(0.003, STEPS, 100),
-        Stopping(STEPS),
-        LossIndex(),
-        1.0,
-        on_step=tell,
+        network, batches, Adam(), Cosine(0.003, STEPS, 100), Stopping(STEPS), LossIndex(), clip=1.0, watch=Tell()
     )
     print(f"stopped: {outcome.reason}")
 
     sources = [source for source, _ in testing]
-    written = write(network, sources, LONGEST + 1)
+    written = [best.labels.tolist() for best, *_ in decode(network, sources, Greedy(), LONGEST)]
     right = sum(ours == source[::-1] for ours, source in zip(written, sources, strict=True))
     print(f"{sources[0]} backwards is {written[0]}")
     print(f"{right} of {len(testing)} unseen sequences written without a mistake: {right / len(testing):.1%}")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -29,30 +31,57 @@ COMMANDS = list(
 PROGRAMS = blocks("python") + blocks("python", DATA)
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda text: text.splitlines()[-1][:40])
-def test_programs_run(program: str, tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, cwd=tmp_path, check=False
+def run(arguments: list[str], place: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "XDG_CACHE_HOME": str(place / "cache")}
+    return subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True, cwd=place, env=environment, check=False
     )
+
+
+def dragoman(arguments: list[str], place: Path) -> subprocess.CompletedProcess[str]:
+    return run(["-c", "from dragoman.cli import main; main()", *arguments], place)
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with the files the documents speak of, and a model that was trained for a moment."""
+    place = tmp_path_factory.mktemp("stage")
+    for name in ("pairs.tsv", "clean.tsv", "test.tsv"):
+        (place / name).write_text("".join(f"{s}\t{r}\n" for s, r in SOUND), encoding="utf-8")
+    shutil.copy(ROOT / "examples" / "translation.toml", place)
+    done = dragoman(["train", "pairs.tsv", "--out", "model", *FEW], place)
+    assert done.returncode == 0, done.stderr
+    return place
+
+
+# what a reader would wait for, cut short
+FEW = ["--set", "stopping.steps=2", "--set", "data.shares=[0.6,0.2,0.2]"]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda text: text.splitlines()[-1][:40])
+def test_programs_run(program: str, stage: Path, tmp_path: Path) -> None:
+    place = shutil.copytree(stage, tmp_path / "stage")
+    done = run(["-W", "error", "-c", program], place)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip(), "a program in the README shows something"
     if '"copy"' in program:
         assert "reached the goal" in done.stdout
+        assert "3 1 4 1 5" in done.stdout
 
 
 @pytest.mark.parametrize("command", [c for c in COMMANDS if c.startswith("dragoman")])
-def test_dragoman_commands_run(command: str, tmp_path: Path) -> None:
-    arguments = command.split()[1:]
-    for name in ("pairs.tsv", "clean.tsv"):
-        (tmp_path / name).write_text("".join(f"{s}\t{r}\n" for s, r in SOUND), encoding="utf-8")
-    code = "from dragoman.cli import main; main()"
+def test_dragoman_commands_run(command: str, stage: Path, tmp_path: Path) -> None:
+    arguments = shlex.split(command)[1:]
+    place = shutil.copytree(stage, tmp_path / "stage")
     if arguments == ["check"]:  # the same run as with --html, which follows; its help is enough here
         arguments = ["check", "--help"]
-    done = subprocess.run(
-        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, cwd=tmp_path, check=False
-    )
+    if arguments[0] == "train":
+        out = arguments[arguments.index("--out") + 1] if "--out" in arguments else "model"
+        shutil.rmtree(place / out, ignore_errors=True)
+        arguments += FEW
+    done = dragoman(arguments, place)
     assert done.returncode == 0, done.stderr
-    if "inspect" in arguments:
+    if "inspect" in arguments and "--preset" in arguments:
         assert "1,166,966" in done.stdout
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
 from functools import cache
 from itertools import permutations
@@ -38,11 +39,14 @@ MARKED = {
         '<⟦http://a.es⟧> "⟦http://a.es⟧" http:// xhttp://a www. wwww.a',
         "请看⟦http://a.es⟧谢谢。",
         "a bare example.org is a word",
+        "See ⟦www.a.es⟧.",
+        "SEE ⟦WWW.A.ES⟧.",
     ],
     "mail": [
         "Escribe a ⟦tom.x+y@ex-a.co.uk⟧.",
         "<⟦tom@x.es⟧>, (⟦5a@x.es⟧); ⟦info@españa.es⟧ 联系⟦tom@x.es⟧谢谢",
         "a @ b, @tom, tom@home",
+        "a" * 65 + "@x.es",  # not half of it either
     ],
     "tags": [
         "⟦<b>⟧bold⟦</b>⟧ and ⟦<br/>⟧⟦<br />⟧ ⟦<0>⟧x⟦</0>⟧",
@@ -53,7 +57,7 @@ MARKED = {
     "placeholders": [
         "⟦{name}⟧, ⟦{0}⟧ ⟦{}⟧ ⟦{ x }⟧ ⟦{{x}}⟧ ⟦{{ user | upper }}⟧ ⟦{{{y}}}⟧ ⟦{user.name:>5}⟧",
         "⟦${VAR}⟧ ⟦%{x}⟧ ⟦#{x}⟧ ⟦$VAR⟧ ⟦$name⟧. Ke$ha US$⟦5⟧ $⟦5⟧ $⟦5.50⟧",
-        "⟦%s⟧ ⟦%d⟧ ⟦%1$s⟧ ⟦%(count)d⟧ ⟦%.2f⟧ ⟦%05d⟧ ⟦%ld⟧ ⟦%@⟧ ⟦%%⟧ ⟦%name%⟧ ⟦%s⟧⟦%s⟧ ⟦%d⟧px",
+        "⟦%s⟧ ⟦%d⟧ ⟦%1$s⟧ ⟦%(count)d⟧ ⟦%.2f⟧ ⟦%05d⟧ ⟦%ld⟧ ⟦%@⟧ ⟦%%⟧ ⟦%name%⟧ ⟦%s⟧⟦%s⟧ ⟦%ld⟧⟦%s⟧ ⟦%d⟧px",
         "⟦50%⟧ de ⟦50⟧%de ⟦50⟧ % de, {a b} {",
         "{n, plural, one {# item}}",
     ],
@@ -69,7 +73,12 @@ MARKED = {
         "⟦1\u00a0234\u202f567⟧ ⟦12⟧\u00a0⟦34⟧ ⟦1⟧ ⟦234⟧",
         "他有⟦3⟧个 ⟦٣⟧ ⟦１２⟧",
     ],
-    "own": [f"⟦{A}⟧⟦{C}⟧a⟦{A}⟧ ⟦5⟧⟦{B}⟧ ⟦http://a⟧⟦{B}⟧", f"{{⟦{A}⟧}} <a b='⟦{A}⟧'>", "\ue008 \uf8ff"],
+    "own": [
+        f'http://{{⟦{A}⟧}} ⟦http://a⟧(⟦{A}⟧) ⟦http://a⟧[⟦{A}⟧] {{{{⟦{A}⟧}}}} <a b="⟦{A}⟧"> <a b=⟦{A}⟧>',
+        f"⟦{A}⟧⟦{C}⟧a⟦{A}⟧ ⟦5⟧⟦{B}⟧ ⟦http://a⟧⟦{B}⟧",
+        f"{{⟦{A}⟧}} <a b='⟦{A}⟧'>",
+        "\ue008 \uf8ff",
+    ],
     "nothing": ["", " ", "Tom no sabe qué hacer: ¿ir, o no?", "它很好。", "«Ñandú» — “ok” … ‘sí’; (no)!"],
 }
 
@@ -78,6 +87,11 @@ MARKED = {
 def test_spans_are_found_whole_and_without_their_surroundings(marked: str) -> None:
     text = re.sub("[⟦⟧]", "", marked)
     assert [text[start:stop] for start, stop in protected_spans(text)] == re.findall("⟦(.*?)⟧", marked)
+
+
+def test_the_digits_of_every_script_are_numbers() -> None:
+    digits = [chr(code) for code in range(sys.maxunicode + 1) if chr(code).isdecimal()]
+    assert [digit for digit in digits if protected_spans(digit) != [(0, 1)]] == []
 
 
 FRAGMENTS = [
@@ -203,6 +217,7 @@ def test_only_what_both_sides_hold_equally_often_is_masked(
         ("Well. No, sir.", "¡No, señor!", ("Well. No, sir.", "¡No, señor!")),
         ("Tom and Tom", "Tom y Tom", ("Tom and Tom", "Tom y Tom")),
         ("Tom saw Tom", "Tom se vio", ("Tom saw Tom", "Tom se vio")),
+        ("Tom was seen", "Tom y Tom se vieron", ("Tom was seen", "Tom y Tom se vieron")),
         ("Tom came", "Tomás vino", ("Tom came", "Tomás vino")),
         ("the hotel", "el hotel", ("the hotel", "el hotel")),
         ("vitamin C, X", "vitamina C, X", ("vitamin C, X", "vitamina C, X")),
@@ -232,9 +247,8 @@ def test_every_standin_is_trained_alike_in_every_order() -> None:
     firsts = Counter(standins_in(mask_pair(*pair, share=1)[0])[0] for pair in PAIRS)
     assert firsts.keys() == set(STANDINS)
     assert all(190 <= count <= 310 for count in firsts.values())  # 250 each, 4 standard deviations around
-    pairs = (mask_pair(f"{i} to {i + 1}", f"de {i} a {i + 1}") for i in range(2000))
-    orders = Counter(tuple(standins_in(source)) for source, _ in pairs)
-    assert orders.keys() == set(permutations(STANDINS, 2))
+    triples = [f"{i} {i + 1} {i + 2}" for i in range(5000)]
+    assert {tuple(standins_in(mask_pair(text, text)[0])) for text in triples} == set(permutations(STANDINS, 3))
 
 
 def test_a_pair_is_masked_the_same_everywhere() -> None:
@@ -360,10 +374,9 @@ def test_every_tokenizer_knows_every_standin(kind: Kind, standin: str) -> None:
     ],
 )
 def test_no_text_is_too_long(unit: str) -> None:
-    text = unit * (100_000 // len(unit))  # where a search starts over at every character, this takes minutes
-    for ending in ("", "x"):
-        masked = mask(text + ending)
-        assert unmask(masked.text, masked.spans) == text + ending
+    text = unit * (100_000 // len(unit)) + "x"  # where a search starts over at every character, this takes minutes
+    masked = mask(text)
+    assert unmask(masked.text, masked.spans) == text
 
 
 @pytest.mark.parametrize("opening", ["<a b='", "<a ", "http://a(", "http://a", "{{", "%(", "&#", "a@", "5"])

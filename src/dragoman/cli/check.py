@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -13,9 +13,11 @@ from rich.table import Table
 from threadpoolctl import threadpool_limits
 
 from dragoman import __version__
-from dragoman.analysis.audit import Finding, audit, audit_size
-from dragoman.analysis.audit.page import audit_page
+from dragoman.cli.options import console as new_console
 from dragoman.errors import DragomanError
+
+if TYPE_CHECKING:
+    from dragoman.analysis.audit import Finding
 
 COLOURS = {"holds": "green", "corrected": "yellow", "FAILS": "bold red"}
 
@@ -31,7 +33,7 @@ def check(
     """
     if html is not None and (html.is_dir() or not html.absolute().parent.is_dir()):
         raise DragomanError(f"--html {html}: give a file name in a directory that exists")
-    console = Console(width=None if Console().is_terminal else 120)
+    console = new_console()
     findings = _run(console)
     console.print(_table("Published equations", [f for f in findings if f.printed is None]))
     console.print(_table("Wrong as printed, with the correction that holds", [f for f in findings if f.printed]))
@@ -49,6 +51,8 @@ def check(
         f"{corrected} are wrong as printed and hold as corrected, {len(failed)} fail."
     )
     if html is not None:
+        from dragoman.analysis.audit.page import audit_page
+
         html.write_text(audit_page(findings, __version__), encoding="utf-8")
         console.print(f"The report with its formulas is in {html}")
     if failed:
@@ -56,6 +60,8 @@ def check(
 
 
 def _run(console: Console) -> list[Finding]:
+    from dragoman.analysis.audit import audit, audit_size
+
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[title]}"))
     findings = []
     # The matrices are tiny: BLAS threads would only wait for each other.

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 from rich.console import Console
@@ -16,11 +16,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from dragoman.cli.options import Columns, Encoding, Format, Header, Languages, OnBadLine, columns_of, two
-from dragoman.data.doctor import Corpus, Report, examine, leakage
-from dragoman.data.readers import Layout, Reading, read_records
-from dragoman.data.repairs import DEFAULT, REPAIRS, clean, write_parts
-from dragoman.data.splits import PARTS, Splitting, assign_parts
+from dragoman.cli.options import console as new_console
 from dragoman.errors import ConfigurationError, DragomanError
+
+if TYPE_CHECKING:
+    from dragoman.data.doctor import Corpus, Report
+    from dragoman.data.readers import Reading
 
 ENOUGH_TO_JUDGE = 1000  # pairs; with fewer, profiles of the two languages are too thin
 
@@ -42,6 +43,8 @@ def reading(
     on_bad_line: str,
 ) -> Reading:
     """The options of a command as a reading of its files."""
+    from dragoman.data.readers import Layout, read_records
+
     if on_bad_line not in ("error", "skip"):
         raise ConfigurationError(f"--on-bad-line is error or skip, got '{on_bad_line}'")
     layout = Layout("pairs", columns_of(columns), header, two("--languages", languages))
@@ -51,6 +54,8 @@ def reading(
 @contextmanager
 def _corpus(pairs: Reading, console: Console) -> Iterator[Corpus]:
     """The pairs on disk for as long as a command needs them; lines that could not be used are told."""
+    from dragoman.data.doctor import Corpus
+
     with tempfile.TemporaryDirectory(prefix="dragoman-", ignore_cleanup_errors=True) as directory:
         try:
             corpus = Corpus(pairs, Path(directory))
@@ -61,10 +66,6 @@ def _corpus(pairs: Reading, console: Console) -> Iterator[Corpus]:
         if not len(corpus):
             raise DragomanError("there is not a single usable pair in these files")
         yield corpus
-
-
-def _console() -> Console:
-    return Console(width=None if Console().is_terminal else 120)
 
 
 @app.command("check")
@@ -80,7 +81,9 @@ def check_corpus(
     on_bad_line: OnBadLine = "skip",
 ) -> None:
     """Examine pairs: duplicates, lengths, odd characters, wrong languages, leakage ... with examples and advice."""
-    console = _console()
+    from dragoman.data.doctor import examine, leakage
+
+    console = new_console()
     notices = Console(stderr=True) if as_json else console
     options = (format, columns, header, languages, encoding, on_bad_line)
     pairs = reading(files, *options)
@@ -136,7 +139,12 @@ def _print_report(report: Report, console: Console) -> None:
 def clean_corpus(
     file: Annotated[str, typer.Argument(metavar="IN", help="Pairs to repair, in any format.")],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Where to write them, as TSV (.tsv or .tsv.gz).")],
-    repairs: Annotated[str, typer.Option(help=f"Which repairs, of {', '.join(REPAIRS)}.")] = ",".join(DEFAULT),
+    repairs: Annotated[
+        str | None,
+        typer.Option(
+            help="Which, of spaces, quotes, dashes, empties, duplicates, outliers, identical; all but the last."
+        ),
+    ] = None,
     format: Format = None,
     columns: Columns = None,
     header: Header = None,
@@ -145,14 +153,16 @@ def clean_corpus(
     on_bad_line: OnBadLine = "skip",
 ) -> None:
     """Repair pairs and leave out the harmful; what was left out goes to OUT.removed.tsv with its reason and place."""
-    console = _console()
+    from dragoman.data.repairs import DEFAULT, REPAIRS, clean
+
+    console = new_console()
     if not out.name.removesuffix(".gz").endswith((".tsv", ".tab", ".txt")):
         raise ConfigurationError(f"OUT is written as TSV: call it .tsv or .tsv.gz, not '{out}'")
     removed = out.with_name(f"{out.name.removesuffix('.gz').removesuffix('.tsv')}.removed.tsv")
     for written in (out, removed):
         if file != "-" and Path(file).exists() and written.exists() and written.samefile(file):
             raise ConfigurationError(f"{written} is the file to be cleaned; write to another one")
-    chosen = [name.strip() for name in repairs.split(",") if name.strip()]
+    chosen = DEFAULT if repairs is None else [name.strip() for name in repairs.split(",") if name.strip()]
     pairs = reading([file], format, columns, header, languages, encoding, on_bad_line)
     with tempfile.TemporaryFile("w+", encoding="utf-8") as unreadable:  # on disk: there may be any number of them
         pairs.sink = lambda *line: print(json.dumps(line), file=unreadable)
@@ -185,7 +195,10 @@ def split_corpus(
     on_bad_line: OnBadLine = "error",
 ) -> None:
     """Deal pairs out to training, selection and testing, so that no source sentence is on two sides."""
-    console = _console()
+    from dragoman.data.repairs import write_parts
+    from dragoman.data.splits import PARTS, Splitting, assign_parts
+
+    console = new_console()
     splitting = Splitting(_shares(shares), cast(Literal["source", "sample"], by), seed)
     options = (format, columns, header, languages, encoding, on_bad_line)
     try:
@@ -219,7 +232,7 @@ def get_corpus(
 
     from dragoman.data.fetch import fetch
 
-    console = _console()
+    console = new_console()
     said: list[str] = []
     with Progress(TextColumn("fetching"), BarColumn(), DownloadColumn(), console=console, transient=True) as progress:
         task = progress.add_task("fetching", total=None)

@@ -31,7 +31,6 @@ _LIST_NUMBER = re.compile(r"\s*+\d{1,3}")
 # Where a sentence may be cut: after a mark, and where a dash joins or opens a clause ("fue —dijo— así").
 _CLAUSES = re.compile(rf"[,;:—][{_CLOSING}]*+\s++|[，、；：]|(?<=\S)\s++(?=—\S)|(?<=\w)—(?=\w)")
 _SPACES = re.compile(r"(?<=\S)\s++")
-_FIRST_GUESS = 256  # characters
 
 
 def split_sentences(text: str) -> list[str]:
@@ -50,15 +49,12 @@ def pieces(text: str, fits: Callable[[str], bool]) -> list[str]:
     """The text if it fits; otherwise its sentences; a sentence that does not fit is cut further.
 
     It is cut after , ; : or at a dash, else at a space, else anywhere; a single character is a piece even if it does
-    not fit. What begins a text that fits must fit too: `fits` is asked a few times for each piece, about beginnings
-    less than twice as long as what fits, so that the work grows with the text and no faster.
+    not fit. What begins a text that fits must fit too. `fits` is asked a few times for each piece and, the first
+    apart, about texts at most twice as long as what fits: the work grows with the text and no faster.
     """
     if fits(text):
         return [text]
-    found = []
-    for sentence in split_sentences(text):
-        found += [sentence] if fits(sentence) else _cut(sentence, fits)
-    return found
+    return [piece for sentence in split_sentences(text) for piece in _cut(sentence, fits)]
 
 
 def _ends_sentence(text: str, start: int, match: re.Match[str]) -> bool:
@@ -91,7 +87,7 @@ def _abbreviates(text: str, start: int, stop: int, before_number: bool) -> bool:
 
 def _cut(sentence: str, fits: Callable[[str], bool]) -> list[str]:
     parts = []
-    start, guess = 0, _FIRST_GUESS
+    start, guess = 0, len(sentence)
     while start < len(sentence):
         stop = _longest_fit(sentence, start, guess, fits)
         if stop < len(sentence):

@@ -14,7 +14,7 @@ from dragoman.analysis.audit.claim import Evidence, all_hold, claim, correction,
 from dragoman.analysis.audit.loss_index import collection, problem
 from dragoman.analysis.audit.paths import BETA1, BETA2, EPSILON, GRADIENTS, averages, moments, path, point, written
 from dragoman.batch import Batch
-from dragoman.data import epoch
+from dragoman.data.batching import Batching, plan_epoch
 from dragoman.graph import Array
 from dragoman.loss import Loss, LossIndex
 from dragoman.optimization import Adam, Constant, GradientDescent, Momentum, Optimizer, ThesisWarmUp
@@ -91,13 +91,19 @@ def has_momentum() -> Evidence:
     return equal(path(Momentum(0.9), GRADIENTS), written(momentum(GRADIENTS))) & equal(three[-1], -0.561)
 
 
+def epoch(samples: int, size: int, number: int = 0, keep: bool = True) -> list[Array]:
+    """The samples of each batch of an epoch, as training takes them."""
+    one_each = np.ones((samples, 1), int)
+    return plan_epoch(one_each, Batching(size, grouped=False, keep_remainder=keep), 0, number)
+
+
 @claim(
     "T-5.3-batch",
     title="Steps in an epoch",
     formula=r"\lceil n / n_B \rceil \text{ batches of } n_B \le n \text{ samples}",
 )
 def steps_in_an_epoch() -> Evidence:
-    found = [len(list(epoch(n, size, np.random.default_rng(0)))) for n in range(1, 30) for size in range(1, n + 1)]
+    found = [len(epoch(n, size)) for n in range(1, 30) for size in range(1, n + 1)]
     return equal(np.array(found), np.array([math.ceil(n / size) for n in range(1, 30) for size in range(1, n + 1)]))
 
 
@@ -107,8 +113,7 @@ def steps_in_an_epoch() -> Evidence:
     formula=r"B_1 \cup B_2 \cup \dots = D, \quad B_i \cap B_j = \emptyset",
 )
 def shuffled() -> Evidence:
-    rng = np.random.default_rng(0)
-    orders = [np.concatenate(list(epoch(50, 8, rng))) for _ in range(20)]
+    orders = [np.concatenate(epoch(50, 8, number)) for number in range(20)]
     complete = all((np.sort(order) == np.arange(50)).all() for order in orders)
     return holds(complete and len({tuple(order) for order in orders}) == 20)
 
@@ -119,7 +124,7 @@ def shuffled() -> Evidence:
     formula=r"10 = 4 + 4 + 2 \quad \text{or} \quad 4 + 4",
 )
 def remainder() -> Evidence:
-    kept, dropped = ([len(b) for b in epoch(10, 4, np.random.default_rng(0), keep)] for keep in (True, False))
+    kept, dropped = ([len(b) for b in epoch(10, 4, keep=keep)] for keep in (True, False))
     return holds(kept == [4, 4, 2] and dropped == [4, 4])
 
 
@@ -134,7 +139,7 @@ def full_batch() -> Evidence:
     def gradient(batch: Batch) -> Array:
         return LossIndex().differentiate(network, batch)[1]
 
-    (chosen,) = epoch(6, 6, np.random.default_rng(3))
+    (chosen,) = epoch(6, 6, 3)
     each = [gradient(collection(np.array([i]))) for i in range(6)]
     full = gradient(dataset)
     return equal(gradient(collection(chosen)), full) & equal(np.mean(each, axis=0), full)

@@ -1,4 +1,4 @@
-"""Who looks at whom: attention weights as grey squares, black 0 and white 1."""
+"""Who looks at whom: attention weights as grey squares, black 0 and white 1. A word with a $ in it is no formula."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dragoman.analysis.figures.canvas import new_figure, set_title, text_width
+from dragoman.analysis.figures.canvas import in_lines, new_figure, text_width
 from dragoman.errors import ShapeError
 from dragoman.graph import Array
 
@@ -29,7 +29,7 @@ def attention_figure(weights: Array, queries: Sequence[str], keys: Sequence[str]
     )
     axes = figure.subplots()
     image = _draw(axes, weights, queries, keys, size=9, rotation=60)
-    set_title(axes, title, width + BAR)
+    axes.set_title(in_lines(title, width + BAR), parse_math=False)
     figure.colorbar(image, ax=axes, label="weight", pad=0.1 / width, aspect=height / 0.14)
     return figure
 
@@ -50,10 +50,10 @@ def heads_figure(weights: Array, queries: Sequence[str], keys: Sequence[str], ti
         if index >= heads:
             axes.remove()
             continue
-        image = _draw(axes, weights[index], queries, keys, size, rotation=90)
+        first, lowest = index % columns == 0, index + columns >= heads
+        image = _draw(axes, weights[index], queries if first else [], keys if lowest else [], size, rotation=90)
         axes.set_title(f"head {index + 1}", fontsize=9)
-        axes.tick_params(labelleft=index % columns == 0, labelbottom=index + columns >= heads)
-    figure.suptitle(title, parse_math=False)
+    figure.suptitle(in_lines(title, width + BAR), parse_math=False)
     figure.colorbar(image, ax=figure.axes, label="weight", pad=0.1 / width, aspect=height / 0.14)
     return figure
 
@@ -63,10 +63,9 @@ def _draw(axes: Any, weights: Array, queries: Sequence[str], keys: Sequence[str]
     tilted = {"rotation": rotation, "ha": "right", "va": "center", "rotation_mode": "anchor"}
     axes.set_xticks(range(len(keys)), keys, fontsize=size, parse_math=False, **tilted)
     axes.set_yticks(range(len(queries)), queries, fontsize=size, parse_math=False)
-    axes.set_xticks(np.arange(len(keys) - 1) + 0.5, minor=True)
-    axes.set_yticks(np.arange(len(queries) - 1) + 0.5, minor=True)
-    axes.grid(which="minor", color="0.3", linewidth=0.4)  # leads the eye from a square to its words
-    axes.tick_params(which="minor", length=0)
+    between = {"colors": "0.3", "linewidth": 0.4}  # lead the eye from a square to its words
+    axes.hlines(np.arange(1, len(weights)) - 0.5, *axes.get_xlim(), **between)
+    axes.vlines(np.arange(1, weights.shape[1]) - 0.5, *axes.get_ylim(), **between)
     return image
 
 

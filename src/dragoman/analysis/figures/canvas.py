@@ -6,9 +6,9 @@ import io
 import textwrap
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-from dragoman.errors import ConfigurationError
+from dragoman.errors import ConfigurationError, DataError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,10 +22,13 @@ def new_figure(
 ) -> Figure:
     """A figure, in inches, that belongs to no window and no global state."""
     try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError:
         raise ConfigurationError("figures need matplotlib; install it with: pip install 'dragoman[plot]'") from None
-    return Figure(figsize=(width, height), layout=layout, dpi=DPI)
+    figure = Figure(figsize=(width, height), layout=layout, dpi=DPI)
+    FigureCanvasAgg(figure)  # keeps one renderer: without it every text is measured with a new one
+    return figure
 
 
 def text_width(words: Iterable[str], size: float) -> float:
@@ -38,22 +41,25 @@ def text_width(words: Iterable[str], size: float) -> float:
     return float(max(widths)) / 72
 
 
-def set_title(axes: Any, title: str, width: float) -> None:
-    """A title broken into lines of about `width` inches. What a user wrote is never read as mathematics: $5."""
+def in_lines(title: str, width: float) -> str:
+    """A title broken into lines of about `width` inches."""
     letters = len(title) * width / max(text_width([title], 12), width)
-    axes.set_title("\n".join(textwrap.wrap(title, max(8, int(letters)))), parse_math=False)
+    return "\n".join(textwrap.wrap(title, max(8, int(letters))))
 
 
 def save_figure(figure: Figure, path: Path | str) -> None:
     """Write a figure as PNG or SVG, as the file's name says."""
     path = Path(path)
     ending = path.suffix.lower()
-    if ending == ".png":
-        figure.savefig(path, format="png")
-    elif ending == ".svg":
-        path.write_text(_svg(figure), encoding="utf-8", newline="\n")
-    else:
+    if ending not in (".png", ".svg"):
         raise ConfigurationError(f"{path}: figures are written as .png or .svg, not as '{ending or path.name}'")
+    try:
+        if ending == ".svg":
+            path.write_text(_svg(figure), encoding="utf-8", newline="\n")
+        else:
+            figure.savefig(path, format="png")
+    except OSError as error:
+        raise DataError(f"{path} could not be written: {error}") from None
 
 
 def as_svg(figure: Figure) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dragoman.analysis.figures.canvas import new_figure, set_title
+from dragoman.analysis.figures.canvas import in_lines, new_figure
 from dragoman.analysis.figures.labels import place_labels
 from dragoman.errors import NonFiniteError, ShapeError
 from dragoman.graph import Array
@@ -44,9 +44,9 @@ def embedding_figure(
     across, along = np.ptp(plane, axis=0)
     figure = new_figure(width, width * min(1.0, max(0.6, along / across if across else 1.0)))
     axes = figure.subplots()
-    of = np.array(["" if groups is None else group for group in groups or words])
-    for number, group in enumerate(dict.fromkeys(of.tolist())):
-        x, y = plane[of == group].T
+    topics = [""] * len(words) if groups is None else list(groups)
+    for number, group in enumerate(dict.fromkeys(topics)):
+        x, y = plane[[topic == group for topic in topics]].T
         axes.scatter(x, y, s=16, marker=MARKERS[number % len(MARKERS)], color=f"C{number % 10}", label=group)
     if groups is not None:
         legend = figure.legend(loc="outside right upper", frameon=False)
@@ -55,6 +55,6 @@ def embedding_figure(
     axes.margins(0.15)
     axes.set_aspect("equal", adjustable="datalim")  # a distance is a distance, along both directions
     axes.set(xlabel="first principal direction", ylabel="second")
-    set_title(axes, title, 0.9 * width)
+    axes.set_title(in_lines(title, 0.9 * width), parse_math=False)
     place_labels(axes, plane, words)
     return figure

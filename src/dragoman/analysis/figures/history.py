@@ -19,7 +19,7 @@ CURVES = {"training": "tab:blue", "selection": "tab:orange"}
 def history_figure(history: Sequence[Mapping[str, Any]]) -> Figure:
     """Error and accuracy by epoch, of training and of selection (thesis, Figures 11 to 13), the best one marked.
 
-    One mapping for each evaluation, as a training writes them; a number that is missing leaves a gap.
+    One mapping for each evaluation, as a training writes them; a number that is missing is passed over.
     """
     if not history:
         raise DataError("a history without evaluations: there is nothing to draw")

@@ -13,13 +13,8 @@ from dragoman.graph import Array
 MARK = 4.0  # half the side of a point's square; names keep off it
 RINGS = np.arange(1.5 * MARK, 250.0, 8.0)
 ANGLES = np.linspace(-np.pi, np.pi, 24, endpoint=False)
-TANGLE, CROSSING, OVERLAP, OUTSIDE = (
-    40.0,
-    150.0,
-    1e4,
-    1e6,
-)  # how much farther away a place may be that avoids one of these
-
+# How much farther away a place may be that avoids: a line over a line, over a name, a name over anything, outside.
+TANGLE, CROSSING, OVERLAP, OUTSIDE = 40.0, 150.0, 1e4, 1e6
 TEXT = {
     "textcoords": "offset points",
     "ha": "center",
@@ -45,7 +40,7 @@ def place_labels(axes: Any, points: Array, words: Sequence[str]) -> None:
     for row in _loneliest_first(centres):
         centre = centres[row]
         text = axes.annotate(words[row], points[row], (0, 0), **TEXT)
-        half = np.array([text.get_window_extent().width, text.get_window_extent().height]) / 2 + 1
+        half = np.array(text.get_window_extent().size) / 2 + 1
         place = _free_place(centre, half, _outwards(centre, centres), boxes, leads, len(points), frame)
         text.xyann = (place - centre) * 72 / figure.dpi
         edge = np.clip(centre, place - half, place + half)
