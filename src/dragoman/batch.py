@@ -71,6 +71,34 @@ class Batch:
         starts: Array = np.repeat(self.offsets[:-1], self.lengths)
         return np.arange(len(self.labels)) - starts
 
+    @property
+    def weight(self) -> float:
+        """The sum of the loss weights: what the error of the whole batch is divided by."""
+        return float(len(self.labels)) if self.loss_weights is None else float(self.loss_weights.sum())
+
+    def shards(self, count: int) -> list[Batch]:
+        """The batch cut into at most `count` batches of whole sequences with about the same number of rows."""
+        if count <= 1 or len(self) <= 1:
+            return [self]
+        rows = self.offsets if self.source is None else self.offsets + self.source.offsets
+        goals = rows[-1] * np.arange(1, count) / count
+        cuts = np.searchsorted(rows, goals)
+        nearer = np.abs(rows[cuts - 1] - goals) < np.abs(rows[cuts] - goals)
+        ends = [0, *np.unique(np.where(nearer, cuts - 1, cuts)), len(self)]
+        return [self._between(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True) if a < b]
+
+    def _between(self, first: int, last: int) -> Batch:
+        """Sequences first to last - 1, which know where their rows stood."""
+        a, b = int(self.offsets[first]), int(self.offsets[last])
+        return Batch(
+            self.labels[a:b],
+            self.offsets[first : last + 1] - a,
+            None if self.targets is None else self.targets[a:b],
+            None if self.loss_weights is None else self.loss_weights[a:b],
+            None if self.source is None else self.source._between(first, last),
+            self.first_row + a,
+        )
+
     @classmethod
     def pack(cls, sequences: Sequence[Sequence[int] | Array], source: Batch | None = None) -> Batch:
         """Sequences of labels (or of rows) without targets."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_cli import dragoman
+from tests.cli.running import Run, dragoman
 from tests.data.test_doctor import SOUND
 
 
@@ -16,12 +16,12 @@ def write(path: Path, pairs: list[tuple[str, str]]) -> str:
     return str(path)
 
 
-def test_check_tells_what_it_finds(tmp_path: Path) -> None:
-    done = dragoman("data", "check", write(tmp_path / "pairs.tsv", [*SOUND, SOUND[3]]))
-    assert done.returncode == 0, done.stderr
-    assert "241 pairs, 240 distinct sources" in done.stdout
-    assert "1 the same pair again" in done.stdout
-    assert "line 241: The man" in done.stdout
+def test_check_tells_what_it_finds(tmp_path: Path, run: Run) -> None:
+    done = run("data", "check", write(tmp_path / "pairs.tsv", [*SOUND, SOUND[3]]))
+    assert done.code == 0, done.err
+    assert "241 pairs, 240 distinct sources" in done.out
+    assert "1 the same pair again" in done.out
+    assert "line 241: The man" in done.out
 
 
 def test_check_as_json_is_nothing_but_json(tmp_path: Path) -> None:
@@ -37,10 +37,10 @@ def test_check_as_json_is_nothing_but_json(tmp_path: Path) -> None:
     assert "line 242" in report["left_out_examples"][0]
 
 
-def test_check_finds_leakage(tmp_path: Path) -> None:
+def test_check_finds_leakage(tmp_path: Path, run: Run) -> None:
     training, testing = write(tmp_path / "a.tsv", SOUND[:200]), write(tmp_path / "b.tsv", SOUND[190:])
-    done = dragoman("data", "check", training, "--against", testing)
-    assert "10 source of" in done.stdout
+    done = run("data", "check", training, "--against", testing)
+    assert "10 source of" in done.out
 
 
 def test_clean_writes_both_files(tmp_path: Path) -> None:
@@ -86,13 +86,15 @@ def test_split_keeps_equal_sources_together(tmp_path: Path) -> None:
         (["split", "bad.tsv", "--out", "x", "--on-bad-line", "skip"], "not a single usable pair"),
     ],
 )
-def test_mistakes_are_told_without_a_traceback(arguments: list[str], expected: str, tmp_path: Path) -> None:
+def test_mistakes_are_told_without_a_traceback(
+    arguments: list[str], expected: str, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write(tmp_path / "pairs.tsv", SOUND[:5])
     write(tmp_path / "bad.tsv", [("", "")])
-    done = dragoman("data", *arguments, cwd=tmp_path)
-    assert done.returncode == 2
-    assert expected in done.stderr
-    assert "Traceback" not in done.stderr
+    monkeypatch.chdir(tmp_path)
+    done = run("data", *arguments)
+    assert done.code == 2
+    assert expected in done.err
 
 
 def test_clean_keeps_what_could_not_be_read(tmp_path: Path) -> None:

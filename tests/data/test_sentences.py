@@ -118,6 +118,18 @@ def test_the_question_is_asked_seldom_and_about_little(text: str, longest: int) 
     assert sum(asked) <= 30 * len(text)
 
 
+def test_after_short_pieces_a_long_one_is_found_in_few_steps() -> None:
+    asked: list[int] = []
+
+    def fits(part: str) -> bool:
+        asked.append(len(part))
+        return part.count("字") * 1000 + len(part) <= 4000
+
+    parts = pieces("字" * 6 + "a" * 8000, fits)
+    assert [len(part) for part in parts] == [3, 1000, 4000, 3003]
+    assert len(asked) <= 100
+
+
 @pytest.mark.parametrize(
     "unit", [".", ". ", '."', "\n", "\n ", "Mr. ", "Mr. A", "A. ", "。", " —", "— ", ",", "!) ", "1. ", " ", ".\n\n"]
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -33,3 +34,20 @@ class Perceptrons(Network):
 def rows(x: Array, targets: Array) -> Batch:
     """Each row of x a sample of its own, with its target"""
     return Batch(x, np.arange(len(x) + 1), targets)
+
+
+@dataclass
+class Rows:
+    """Samples of one row each, for a `BatchStream`"""
+
+    x: Array
+    targets: Array
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def lengths(self) -> Array:
+        return np.ones((len(self.x), 1), np.int64)
+
+    def batch(self, items: Array) -> Batch:
+        return rows(self.x[items], self.targets[items])

@@ -1,19 +1,19 @@
-"""The loop: it steps, it records, and it says why it stopped."""
+"""The loop: it steps, it tells, and a round ends as it should."""
 
 from __future__ import annotations
 
 import itertools
-import math
 
 import numpy as np
 import pytest
 
-from dragoman import Batch, Transformer, TransformerConfiguration
+from dragoman import Batch
 from dragoman.graph import Array
-from dragoman.loss import Loss, LossIndex, MeanSquaredError, Regularization
+from dragoman.loss import LossIndex, MeanSquaredError, Regularization
 from dragoman.optimization import Adam, Constant, GradientDescent, Momentum, Plateau
-from dragoman.training import Outcome, Stopping, train
+from dragoman.training import Selection, Stopping, train
 from tests.training.perceptrons import Perceptrons, rows
+from tests.training.small_trainings import CASES, POINTS, Case, Heard, judged_points, small_transformer
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((20, 3))
@@ -21,87 +21,35 @@ CLASSES = rows(X, (X @ [1.0, -2.0, 0.5] > 0).astype(int))
 CURVE = rows(X, X @ np.array([[1.0], [-2.0], [0.5]]))
 
 
-def classify(stopping: Stopping, batches=None, rate: float = 0.5) -> tuple[Outcome, Perceptrons]:
-    network = Perceptrons(3, 2)
-    stream = itertools.repeat(CLASSES) if batches is None else batches
-    return train(network, stream, GradientDescent(), Constant(rate), stopping), network
-
-
-# Why it stops
-
-
-@pytest.mark.ledger("T-5.1-stop", "T-5.1-opt")
-def test_stops_after_the_last_step() -> None:
-    outcome, _ = classify(Stopping(7))
-    assert len(outcome.losses) == len(outcome.norms) == 7
-    assert outcome.reason == "all 7 steps were taken"
-
-
-@pytest.mark.ledger("T-5.1-stop", "T-5.1-opt")
-def test_stops_at_the_loss_goal() -> None:
-    outcome, _ = classify(Stopping(1000, loss_goal=0.3))
-    *before, last = [loss.index for loss in outcome.losses]
-    assert last <= 0.3 < min(before)
-    assert outcome.reason == f"the loss {last:.4g} reached the goal 0.3"
-
-
-@pytest.mark.ledger("T-5.1-stop")
-def test_stops_at_the_accuracy_goal() -> None:
-    outcome, _ = classify(Stopping(1000, accuracy_goal=0.95))
-    *before, last = [loss.accuracy for loss in outcome.losses]
-    assert last >= 0.95 > max(before)
-    assert outcome.reason == f"the accuracy {last:.4g} reached the goal 0.95"
-
-
-@pytest.mark.ledger("T-5.1-stop")
-def test_stops_when_there_are_no_more_batches() -> None:
-    outcome, _ = classify(Stopping(1000), [CLASSES] * 3)
-    assert len(outcome.losses) == 3
-    assert outcome.reason == "there were no more batches"
-
-
-@pytest.mark.ledger("T-5.1-stop")
-@pytest.mark.parametrize(
-    ("t", "index", "accuracy", "reason"),
-    [
-        (5, 0.2, 0.95, "the loss 0.2 reached the goal 0.2"),
-        (5, 0.3, 0.90, "the accuracy 0.9 reached the goal 0.9"),
-        (5, 0.3, 0.89, "all 5 steps were taken"),
-        (4, 0.3, 0.89, None),
-        (4, math.nan, math.nan, None),
-    ],
-)
-def test_whichever_comes_first(t: int, index: float, accuracy: float, reason: str | None) -> None:
-    rule = Stopping(5, loss_goal=0.2, accuracy_goal=0.9)
-    assert rule.reason(t, Loss(index, 0.0, accuracy, 1.0)) == reason
-
-
-@pytest.mark.ledger("T-5.1-stop", "T-4.5-loss")
-def test_the_loss_goal_counts_the_regularization() -> None:
-    rule = Stopping(5, loss_goal=1.0)
-    assert rule.reason(1, Loss(0.9, 0.2, 0.0, 1.0)) is None
-    assert rule.reason(1, Loss(0.9, 0.1, 0.0, 1.0)) is not None
-
-
-# What it does
-
-
 @pytest.mark.ledger("T-5.1-opt")
-def test_the_loss_falls_and_the_step_is_told() -> None:
-    told: list[tuple[int, Loss]] = []
-    network = Perceptrons(3, 2)
-    outcome = train(
-        network,
-        itertools.repeat(CLASSES),
-        GradientDescent(),
-        Constant(0.5),
-        Stopping(30),
-        on_step=lambda t, loss: told.append((t, loss)),
-    )
-    assert told == list(enumerate(outcome.losses, start=1))
+def test_the_loss_falls_and_every_step_and_round_is_told() -> None:
+    heard, network = Heard(), Perceptrons(3, 2)
+    outcome = train(network, itertools.repeat(CLASSES), GradientDescent(), Constant(0.5), Stopping(30), watch=heard)
+    assert heard.steps == list(enumerate(outcome.losses, start=1))
+    assert heard.records == outcome.records
+    assert [record.step for record in heard.records] == list(range(1, 31))
     indices = [loss.index for loss in outcome.losses]
     assert indices == sorted(indices, reverse=True)
     assert LossIndex().evaluate(network, CLASSES).index < indices[-1] < 0.5 * indices[0]
+
+
+def test_a_step_is_told_after_theta_has_moved_with_the_rate_and_norm_of_that_step() -> None:
+    told: list[tuple[float, float]] = []
+
+    class Look(Heard):
+        def step(self, step, loss, training) -> None:
+            super().step(step, loss, training)
+            told.append((training.rate, training.norm))
+
+    look, network, index = Look(), Perceptrons(3, 2), LossIndex()
+    start = network.theta.values.copy()
+    train(network, [CLASSES] * 2, GradientDescent(), lambda t: t / 10, Stopping(2), watch=look)
+    for theta, (rate, norm), after in zip([start, look.thetas[0]], told, look.thetas, strict=True):
+        network.theta.assign(theta)
+        gradient = index.differentiate(network, CLASSES)[1]
+        assert norm == pytest.approx(np.linalg.norm(gradient))
+        np.testing.assert_allclose(after, theta - rate * gradient, atol=1e-15)
+    assert [rate for rate, _ in told] == [0.1, 0.2]
 
 
 def test_the_schedule_is_asked_for_every_step_and_obeyed() -> None:
@@ -112,22 +60,13 @@ def test_the_schedule_is_asked_for_every_step_and_obeyed() -> None:
         asked.append(t)
         return (0.0, 0.25, 0.5)[t - 1]
 
-    network = Perceptrons(1, 1)
+    heard, network = Heard(), Perceptrons(1, 1)
     network.theta.assign(np.zeros(2))
-    bias: list[float] = []
     batch = rows(np.zeros((1, 1)), np.array([[8.0]]))
     index = LossIndex(MeanSquaredError())
-    train(
-        network,
-        [batch] * 3,
-        GradientDescent(),
-        schedule,
-        Stopping(3),
-        index,
-        on_step=lambda *_: bias.append(float(network.theta.values[1])),
-    )
+    train(network, [batch] * 3, GradientDescent(), schedule, Stopping(3), index, watch=heard)
     assert asked == [1, 2, 3]
-    assert bias == [0.0, 4.0, 8.0]
+    assert [theta[1] for theta in heard.thetas] == [0.0, 4.0, 8.0]
 
 
 @pytest.mark.ledger("L-63-clip", "B-7.2-clip")
@@ -166,7 +105,7 @@ def test_frozen_parameters_stay() -> None:
     assert moved[hidden:].all()
 
 
-def test_a_training_goes_on_where_it_was_interrupted() -> None:
+def test_a_training_goes_on_with_the_optimizer_it_is_given() -> None:
     def run(*parts: int) -> Array:
         network, optimizer = Perceptrons(3, 2), Momentum()
         for steps in parts:
@@ -177,11 +116,10 @@ def test_a_training_goes_on_where_it_was_interrupted() -> None:
 
 
 def test_dropout_follows_seed_and_step() -> None:
-    sizes = {"source_vocabulary": 6, "reference_vocabulary": 6, "depth": 4, "perceptron_depth": 4, "heads": 2}
     batch = Batch.pairs([[4, 5]], [[2, 5, 4, 3]])
 
     def run(seed: int, dropout: float = 0.4) -> list[float]:
-        network = Transformer(TransformerConfiguration(**sizes, dropout=dropout))
+        network = small_transformer(dropout=dropout)
         outcome = train(network, [batch] * 3, GradientDescent(), Constant(0.0), Stopping(3), seed=seed)
         return [loss.error for loss in outcome.losses]
 
@@ -190,15 +128,7 @@ def test_dropout_follows_seed_and_step() -> None:
     assert len(set(run(1, dropout=0.0))) == 1
 
 
-def test_no_step_beyond_the_last_one() -> None:
-    network, optimizer = Perceptrons(2, 3), GradientDescent()
-    before = network.theta.values.copy()
-    outcome = train(network, [], optimizer, Constant(0.1), Stopping(0))
-    assert outcome.reason == "all 0 steps were taken"
-    np.testing.assert_array_equal(network.theta.values, before)
-
-
-def test_a_plateau_is_told_how_training_goes() -> None:
+def test_a_plateau_is_told_the_loss_of_every_round() -> None:
     schedule = Plateau(4.0, patience=1)  # so fast that the loss explodes at once
     batch = rows(np.ones((4, 1)), np.ones((4, 1)))
     outcome = train(
@@ -206,3 +136,53 @@ def test_a_plateau_is_told_how_training_goes() -> None:
     )
     assert schedule.best == outcome.losses[0].index
     assert schedule.rate == 1.0
+
+
+def test_a_plateau_is_told_the_selection_error_where_there_is_one() -> None:
+    schedule = Plateau(0.1, patience=1)
+    training = CASES["Momentum, plateau"].build()
+    training.schedule = schedule
+    selected = [record.selection.error for record in training.run().records]
+    assert schedule.best == min(selected)
+    falls = sum(error >= min(selected[:i]) for i, error in enumerate(selected) if i)
+    assert schedule.rate == 0.1 * 0.5**falls
+
+
+# Rounds
+
+ROUNDS = {
+    "an epoch": (Case(lambda: Perceptrons(3, 2), POINTS), [4, 8, 10]),
+    "an epoch, two batches a step": (
+        Case(lambda: Perceptrons(3, 2), POINTS, settings={"accumulate": 2}),
+        [2, 4, 6, 8, 10],
+    ),
+    "an epoch, judged": (
+        Case(lambda: Perceptrons(3, 2), POINTS, settings={"selection": Selection(judged_points)}),
+        [4, 8, 10],
+    ),
+    "every 3 steps": (
+        Case(lambda: Perceptrons(3, 2), POINTS, settings={"selection": Selection(judged_points, every=3)}),
+        [3, 6, 9, 10],
+    ),
+    "every 5 steps": (
+        Case(lambda: Perceptrons(3, 2), POINTS, settings={"selection": Selection(judged_points, every=5)}),
+        [5, 10],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ROUNDS)
+def test_a_round_is_an_epoch_or_so_many_steps_and_the_last_may_be_shorter(name: str) -> None:
+    case, ends = ROUNDS[name]
+    heard = Heard()
+    outcome = case.build(watch=heard).run()
+    assert [record.step for record in outcome.records] == ends
+    starts = [0, *ends[:-1]]
+    for record, start, end in zip(outcome.records, starts, ends, strict=True):
+        assert record.training.positions == sum(loss.positions for loss in heard.losses[start:end])
+
+
+def test_a_training_told_to_stop_finishes_its_step_and_says_so() -> None:
+    training = CASES["Adam"].build(interrupted=lambda: "enough" if training.optimizer.t == 3 else None)
+    outcome = training.run()
+    assert (outcome.reason, outcome.finished, training.optimizer.t) == ("enough", False, 3)

@@ -27,7 +27,9 @@ td.bar svg { display: block; width: 100%; height: .8rem; }
 figure { margin: 1.5rem 0; } figcaption { color: var(--soft); margin-bottom: .4rem; }
 figure .paper { background: #fff; border-radius: .4rem; padding: .4rem; overflow-x: auto; }
 figure svg { display: block; max-width: 100%; height: auto; margin: auto; }
-@media (max-width: 36rem) { body { margin-top: 1rem; } th, td { padding: .4rem .35rem; }
+@media (max-width: 36rem) { body { margin-top: 1rem; } th, td { padding: .4rem .2rem; font-size: .8rem; }
+  td.number, th.number { white-space: normal; } td.signature { min-width: 6rem; font-size: .7rem; }
+  td.bar { min-width: 3rem; }
   figure svg { max-width: 44rem; margin: 0; }
   .sentence { grid-template-columns: 1fr; gap: 0; } .sentence dd { margin-bottom: .3rem; } }
 """
@@ -101,7 +103,7 @@ def _lengths(analysis: TestingAnalysis) -> str:
         ]
         for row in analysis.lengths
     ]
-    return _table(["words", "#sentences", "#accuracy", "#BLEU", "#chrF", "chrF from 0 to 100"], rows)
+    return _table(["words", "#sentences", "#accuracy", "#BLEU", "#chrF", "chrF of 100"], rows)
 
 
 def _bar(percent: float) -> str:

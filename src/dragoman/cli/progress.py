@@ -8,7 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn
+from rich.live import Live
+from rich.text import Text
 
 from dragoman.loss import Loss
 from dragoman.training import Record, Watcher
@@ -16,7 +17,9 @@ from dragoman.training.loop import Training
 from dragoman.training.stopping import told_time
 
 PLAIN_EVERY = 20.0  # seconds between lines where nothing can be redrawn
+LIVE_EVERY = 0.2
 SMOOTHING = 0.95
+WIDTH = 24
 
 
 class TrainingProgress(Watcher):
@@ -27,21 +30,18 @@ class TrainingProgress(Watcher):
         self.error = self.accuracy = 0.0
         self.first: tuple[float, int] | None = None  # when and at which step this session began
         self.spoken = time.monotonic()
-        self.best: Record | None = None
-        self.bar: Progress | None = None
-        self.task = TaskID(0)
+        self.headed = False
+        self.live: Live | None = None
         if console.is_terminal:
-            columns = (BarColumn(24), TextColumn("{task.percentage:3.0f} %"), TextColumn("{task.fields[told]}"))
-            self.bar = Progress(*columns, console=console, transient=True)
-            self.task = self.bar.add_task("training", total=1.0, told="")
-            self.bar.start()
+            self.live = Live(console=console, transient=True, refresh_per_second=4)
+            self.live.start()
 
     def tell(self, text: str) -> None:
         self.console.print(text, highlight=False, markup=False, style="dim")
 
     def close(self) -> None:
-        if self.bar is not None:
-            self.bar.stop()
+        if self.live is not None:
+            self.live.stop()
 
     def step(self, step: int, loss: Loss, training: Training) -> None:
         now = time.monotonic()
@@ -49,25 +49,34 @@ class TrainingProgress(Watcher):
             self.first, self.error, self.accuracy = (now, step - 1), loss.error, loss.accuracy
         self.error += (1 - SMOOTHING) * (loss.error - self.error)
         self.accuracy += (1 - SMOOTHING) * (loss.accuracy - self.accuracy)
-        share = share_done(step, training)
-        if self.bar is not None:
-            self.bar.update(self.task, completed=share, told=self._line(step, training, share))
-        elif now - self.spoken > PLAIN_EVERY:
+        waited = now - self.spoken
+        if waited > (LIVE_EVERY if self.live else PLAIN_EVERY):
             self.spoken = now
-            self.console.print(self._line(step, training, share), highlight=False)
+            share = share_done(step, training)
+            lines = self._how_far(step, training, share), self._how_well(step, training)
+            if self.live is not None:
+                self.live.update(Text(f"{_bar(share)} {lines[0]}\n{lines[1]}", style="cyan"))
+            else:
+                self.console.print("  ".join(reversed(lines)), highlight=False, markup=False)
 
-    def _line(self, step: int, training: Training, share: float) -> str:
+    def _how_far(self, step: int, training: Training, share: float) -> str:
         speed = training.tokens / training.busy if training.busy else 0.0
+        told = [
+            f"{share:.0%}",
+            f"{self._left(step, training, share)} left",
+            f"{speed / 1000:.1f}k tokens/s",
+            f"{memory() / 2**20:.0f} MB",
+        ]
+        return "  ".join(told)
+
+    def _how_well(self, step: int, training: Training) -> str:
         told = [
             f"epoch {training.epochs_done:.2f}",
             f"step {step:,}",
             f"error {self.error:.3f}",
             f"accuracy {self.accuracy:.1%}",
-            f"rate {training.rate:.2g}",
-            f"|gradient| {training.norm:.2g}",
-            f"{speed / 1000:.1f}k tokens/s",
-            f"{memory() / 2**20:.0f} MB",
-            f"{self._left(step, training, share)} left",
+            f"rate {training.rate:.1e}",
+            f"|g| {training.norm:.2g}",
         ]
         return "  ".join(told)
 
@@ -81,21 +90,29 @@ class TrainingProgress(Watcher):
 
     def record(self, record: Record) -> None:
         self.spoken = time.monotonic()
-        if record.best:
-            self.best = record
-        told = [f"epoch {record.epoch:6.2f}", f"step {record.step:>7,}", f"training {_told(record.training)}"]
-        if record.selection is not None:
-            told.append(f"selection {_told(record.selection)}{' *' if record.best else '  '}")
-        told += [f"{name} {value:.1f}" for name, value in record.scores.items()]
-        told += [f"{record.tokens_per_second / 1000:.1f}k tokens/s", told_time(record.seconds)]
-        self.console.print("  ".join(told), highlight=False, markup=False)
+        names = "".join(f"{name:>7}" for name in record.scores)
+        if not self.headed:
+            self.headed = True
+            columns = f"{'epoch':>7}{'step':>9}{'training error':>16}{'selection error':>18}"
+            head = f"{columns}{names}{'tokens/s':>9}{'time':>12}"
+            self.console.print(head, style="dim", highlight=False)
+        selection = "" if record.selection is None else f"{_told(record.selection)} {'*' if record.best else ' '}"
+        scores = "".join(f"{value:>7.1f}" for value in record.scores.values())
+        speed = f"{record.tokens_per_second / 1000:.1f}k"
+        row = f"{record.epoch:>7.2f}{record.step:>9,}{_told(record.training):>16}{selection:>18}{scores}{speed:>9}"
+        self.console.print(f"{row}{told_time(record.seconds):>12}", highlight=False, markup=False)
 
     def notice(self, text: str) -> None:
         self.console.print(text, highlight=False, markup=False, style="yellow")
 
 
 def _told(loss: Loss) -> str:
-    return f"{loss.error:.4f} {loss.accuracy:6.2%}"
+    return f"{loss.error:.4f} {loss.accuracy:.1%}"
+
+
+def _bar(share: float) -> str:
+    full = round(share * WIDTH)
+    return "━" * full + "─" * (WIDTH - full)
 
 
 def share_done(step: int, training: Training) -> float:

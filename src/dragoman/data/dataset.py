@@ -24,6 +24,7 @@ from dragoman.graph import Array
 VERSION = 2
 SIDES = ("source", "reference")
 MASKED = "masked-texts"
+OFTEN = 100  # times that a tokenizer reads every stand-in, so that none falls off a small vocabulary
 CHUNK = 8192
 
 
@@ -221,7 +222,7 @@ def _encoded(side: str, encoding: Encoding) -> str:
 
 def _train_tokenizers(work: Path, training: Array, encoding: Encoding) -> tuple[Tokenizer, Tokenizer]:
     stores = [TextStore(work / _encoded(side, encoding)) for side in SIDES]
-    always = [EVERY_STANDIN] if encoding.protect else []
+    always = [EVERY_STANDIN] * OFTEN if encoding.protect else []
     if encoding.joint:
         both = (text for store in stores for text in store.texts(training))
         shared = Tokenizer.train(chain(both, always), encoding.kind, encoding.sizes[0])

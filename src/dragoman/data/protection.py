@@ -28,7 +28,7 @@ Place = tuple[int, int]
 STANDINS = tuple(map(chr, range(0xE000, 0xE008)))
 # Each with and without a space before it: a text to train tokenizers on, for they must know all that a user may need.
 EVERY_STANDIN = " ".join(STANDINS) + "".join(STANDINS)
-SHARE = 0.05  # of the pairs with names, so that stand-ins are learnt from a corpus without numbers and addresses too
+SHARE = 0.1  # of the pairs with names, so that stand-ins are learnt from a corpus without numbers and addresses too
 
 # Every repetition is bounded, or possessive and begun only where a word begins: no text makes the search quadratic.
 _OWN = f"{STANDINS[0]}-{STANDINS[-1]}"

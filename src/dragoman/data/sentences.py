@@ -100,13 +100,13 @@ def _cut(sentence: str, fits: Callable[[str], bool]) -> list[str]:
 
 
 def _longest_fit(text: str, start: int, guess: int, fits: Callable[[str], bool]) -> int:
-    """Where the longest part that begins at `start` and fits stops: doubling from a guess, then halving."""
+    """Where the longest part that begins at `start` and fits stops: up from a guess in growing steps, then halving."""
     known, size = start + 1, guess
     while fits(text[start : start + size]):
         known = start + size
         if known >= len(text):
             return len(text)
-        size *= 2
+        size += size // 4 + 1  # pieces of one text are about equally long
     beyond = min(start + size, len(text))
     while beyond - known > 1:
         middle = (known + beyond) // 2

@@ -3,7 +3,7 @@
 from dragoman.graph.backpropagate import backpropagate
 from dragoman.graph.gradient_check import GradientReport, gradient_check
 from dragoman.graph.operation import Operation, current_engine, operation, use_engine
-from dragoman.graph.tensor import Array, Backward, Parameter, Tensor, Value, value_of
+from dragoman.graph.tensor import Array, Backward, Parameter, Pending, Tensor, Value, value_of
 from dragoman.graph.theta import Theta
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "GradientReport",
     "Operation",
     "Parameter",
+    "Pending",
     "Tensor",
     "Theta",
     "Value",

@@ -8,7 +8,7 @@ from typing import Any, overload
 import numpy as np
 
 from dragoman.errors import GraphError, ShapeError
-from dragoman.graph.tensor import Array, Node, Tensor
+from dragoman.graph.tensor import Array, Node, Pending, Tensor
 from dragoman.graph.theta import Theta
 
 Deltas = dict[int, Array]
@@ -35,9 +35,13 @@ def backpropagate(
     if not all(isinstance(sink, Tensor) for sink in sinks):
         raise GraphError("nothing was recorded: an output is a plain array, because no input wants a gradient")
     wanted: Sequence[Tensor] = wrt.parameters if isinstance(wrt, Theta) else wrt
-    found = _visit(sinks, _output_deltas(sinks, deltas), {id(tensor) for tensor in wanted})
+    starts, kept = _output_deltas(sinks, deltas), {id(tensor) for tensor in wanted}
     if isinstance(wrt, Theta):
-        return _gather(wrt, found, into)
+        gradient = _gradient_vector(wrt, into)
+        destinations = {id(parameter): wrt.view(gradient, parameter) for parameter in wrt.parameters}
+        _gather(destinations, _visit(sinks, starts, kept, destinations))
+        return gradient
+    found = _visit(sinks, starts, kept, {})
     return [found[id(t)] if id(t) in found else np.zeros_like(t.value) for t in wanted]
 
 
@@ -72,12 +76,17 @@ def _output_deltas(sinks: Sequence[Tensor], deltas: Sequence[Array | None] | Non
     return list(deltas)
 
 
-def _visit(sinks: Sequence[Tensor], deltas: Sequence[Array | None], kept: set[int]) -> Deltas:
-    """Steps 1-3 of Algorithm 4.10 for every node; returns the deltas of leaves and of the tensors in `kept`."""
+def _visit(
+    sinks: Sequence[Tensor], deltas: Sequence[Array | None], kept: set[int], destinations: dict[int, Array]
+) -> Deltas:
+    """Steps 1-3 of Algorithm 4.10 for every node; returns the deltas of leaves and of the tensors in `kept`.
+
+    A leaf that has a destination is written there by the first consumer that can, and added to by the others.
+    """
     at_leaf: Deltas = {}
     at_node: dict[int, list[Array | None]] = {}
 
-    def add(tensor: Tensor, delta: Array) -> None:
+    def add(tensor: Tensor, delta: Array | Pending) -> None:
         """Step 1: the deltas of all consumers add up."""
         if delta.shape != tensor.value.shape:
             raise ShapeError(f"a delta of shape {delta.shape} reached {tensor!r}: a derivative has its input's shape")
@@ -86,6 +95,13 @@ def _visit(sinks: Sequence[Tensor], deltas: Sequence[Array | None], kept: set[in
                 f"a delta of type {delta.dtype} reached {tensor!r}: somewhere float32 and float64 were mixed; "
                 "give the inputs the type of the parameters"
             )
+        if isinstance(delta, Pending):
+            place = destinations.get(id(tensor))
+            if place is not None and id(tensor) not in at_leaf:
+                delta.write(place)
+                at_leaf[id(tensor)] = place
+                return
+            delta = delta.value()
         if id(tensor) in kept or tensor.node is None:
             at_leaf[id(tensor)] = at_leaf[id(tensor)] + delta if id(tensor) in at_leaf else delta
         if tensor.node is not None:
@@ -121,12 +137,16 @@ def _differentiate(node: Node, slots: list[Array | None]) -> tuple[Array | None,
     return derivatives[:inputs]
 
 
-def _gather(theta: Theta, found: Deltas, into: Array | None) -> Array:
-    """Lay the parameters' derivatives out as theta is laid out."""
+def _gradient_vector(theta: Theta, into: Array | None) -> Array:
     gradient = np.empty_like(theta.values) if into is None else into
     if gradient.shape != theta.values.shape:
         raise ShapeError(f"into has shape {gradient.shape}, theta has shape {theta.values.shape}")
-    for parameter in theta.parameters:
-        view = theta.view(gradient, parameter)
-        view[...] = found.get(id(parameter), 0)
     return gradient
+
+
+def _gather(destinations: dict[int, Array], found: Deltas) -> None:
+    """Lay the parameters' derivatives out as theta is laid out: what was not written there yet, and 0 for the rest."""
+    for number, place in destinations.items():
+        delta = found.get(number)
+        if delta is not place:
+            place[...] = 0 if delta is None else delta

@@ -24,6 +24,21 @@ class Node:
         self.outputs = outputs
 
 
+class Pending:
+    """A derivative that is not computed yet: back-propagation lets it write straight to where it belongs."""
+
+    __slots__ = ("dtype", "shape", "write")
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any, write: Callable[[Array], Any]) -> None:
+        self.shape, self.dtype = shape, dtype
+        self.write = write  # overwrites what it is given, of this shape and type
+
+    def value(self) -> Array:
+        out: Array = np.empty(self.shape, self.dtype)
+        self.write(out)
+        return out
+
+
 class Tensor:
     """An array that takes part in back-propagation: a leaf, or an output of a recorded operation."""
 

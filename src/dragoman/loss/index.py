@@ -26,9 +26,15 @@ class Differentiable(Protocol):
 
 
 class Error(Protocol):
-    """From outputs and targets to (error, weighted number of right predictions)."""
+    """From outputs and targets to (error, weighted number of right predictions).
 
-    def __call__(self, outputs: Value, batch: Batch) -> tuple[Value, float]: ...
+    total  what the sums are divided by, when the batch is a shard of a larger one
+    consume  nobody needs the outputs after this
+    """
+
+    def __call__(
+        self, outputs: Value, batch: Batch, total: float | None = None, consume: bool = False
+    ) -> tuple[Value, float]: ...
 
 
 def _targets(batch: Batch) -> Array:
@@ -49,24 +55,37 @@ class CrossEntropy:
 
     smoothing: float = 0.0
 
-    def __call__(self, outputs: Value, batch: Batch) -> tuple[Value, float]:
-        return cross_entropy(outputs, targets=_targets(batch), weights=batch.loss_weights, smoothing=self.smoothing)
+    def __call__(
+        self, outputs: Value, batch: Batch, total: float | None = None, consume: bool = False
+    ) -> tuple[Value, float]:
+        return cross_entropy(
+            outputs,
+            targets=_targets(batch),
+            weights=batch.loss_weights,
+            smoothing=self.smoothing,
+            total=total,
+            consume=consume,
+        )
 
 
 @dataclass(frozen=True)
 class MeanSquaredError:
     """For real outputs (Example 1.1)."""
 
-    def __call__(self, outputs: Value, batch: Batch) -> tuple[Value, float]:
-        return mean_squared_error(outputs, targets=_unweighted_targets(batch)), math.nan
+    def __call__(
+        self, outputs: Value, batch: Batch, total: float | None = None, consume: bool = False
+    ) -> tuple[Value, float]:
+        return mean_squared_error(outputs, targets=_unweighted_targets(batch), total=total), math.nan
 
 
 @dataclass(frozen=True)
 class LogError:
     """For one probability per output (4.1.1)."""
 
-    def __call__(self, outputs: Value, batch: Batch) -> tuple[Value, float]:
-        return log_error(outputs, targets=_unweighted_targets(batch)), math.nan
+    def __call__(
+        self, outputs: Value, batch: Batch, total: float | None = None, consume: bool = False
+    ) -> tuple[Value, float]:
+        return log_error(outputs, targets=_unweighted_targets(batch), total=total), math.nan
 
 
 @dataclass(frozen=True)
@@ -103,20 +122,35 @@ class LossIndex:
     def evaluate(self, network: Differentiable, batch: Batch) -> Loss:
         """The loss of a batch, nothing recorded and nothing dropped."""
         error, hits = self.error(network.plain(batch), batch)
-        return self._loss(network, batch, error, hits)
+        return self._loss(network, float(error), hits, batch.weight)
 
     def differentiate(
         self, network: Differentiable, batch: Batch, run: Run | None = None, into: Array | None = None
     ) -> tuple[Loss, Array]:
         """The loss and its gradient, aligned with theta: grad L = grad e + grad omega."""
-        error, hits = self.error(network(batch, run), batch)
-        gradient = backpropagate(error, network.theta, into=into)
+        error, hits, gradient = self.differentiate_error(network, batch, run, into)
+        return self.regularized(network, error, hits, batch.weight, gradient), gradient
+
+    def differentiate_error(
+        self,
+        network: Differentiable,
+        batch: Batch,
+        run: Run | None = None,
+        into: Array | None = None,
+        total: float | None = None,
+    ) -> tuple[float, float, Array]:
+        """Error, hits and the error's gradient; of one shard, when `total` is the weight of the whole batch."""
+        error, hits = self.error(network(batch, run), batch, total, consume=True)
+        return float(error), hits, backpropagate(error, network.theta, into=into)
+
+    def regularized(
+        self, network: Differentiable, error: float, hits: float, positions: float, gradient: Array
+    ) -> Loss:
+        """The loss of an error, whose gradient gets that of the regularization: once, however many shards there were."""
         if self.regularization is not None:
             self.regularization.add_gradient(network.theta, gradient)
-        return self._loss(network, batch, error, hits), gradient
+        return self._loss(network, error, hits, positions)
 
-    def _loss(self, network: Differentiable, batch: Batch, error: Value, hits: float) -> Loss:
+    def _loss(self, network: Differentiable, error: float, hits: float, positions: float) -> Loss:
         omega = 0.0 if self.regularization is None else self.regularization.value(network.theta)
-        targets = _targets(batch)
-        positions = len(targets) if batch.loss_weights is None else float(batch.loss_weights.sum())
-        return Loss(float(error), omega, hits, positions)
+        return Loss(error, omega, hits, positions)

@@ -18,12 +18,14 @@ def cross_entropy(
     weights: Array | None = None,
     smoothing: float = 0.0,
     total: float | None = None,
+    consume: bool = False,
 ) -> tuple[tuple[Array, float], Backward]:
     """e = sum_j w_j (log sum_s e^zhat_js - zhat_jt) / sum_j w_j,  zhat = z - max z     (thesis, (4.2.3), listing 19)
 
     logits [N, V]   targets [N]   weights [N], 0 at padding   ->   e, and the weighted number of right predictions
     smoothing: the target distribution is (1 - smoothing) one-hot + smoothing / V
     total: what the sums are divided by, when this is one shard of a larger batch
+    consume: nobody needs the logits after this, so an engine may turn them into their delta where they stand
     """
     check_shapes("cross_entropy", logits=(logits, "N V"), targets=(targets, "N"), weights=(weights, "N"))
     check_labels("cross_entropy", targets, logits.shape[1])
@@ -58,42 +60,55 @@ def cross_entropy(
 
 
 @operation
-def mean_squared_error(y: Array, *, targets: Array) -> tuple[Array, Backward]:
-    """e = (1/n) sum_i (y_i - t_i)^2 over all n elements          (thesis, Example 1.1; notes 3.6)"""
+def mean_squared_error(y: Array, *, targets: Array, total: float | None = None) -> tuple[Array, Backward]:
+    """e = (1/n) sum_i (y_i - t_i)^2 over all n elements          (thesis, Example 1.1; notes 3.6)
+
+    total: the rows of the whole batch, when this is one shard of it
+    """
     check_shapes("mean_squared_error", **_same_axes(y, targets))
     difference = y - targets.astype(y.real.dtype)
+    count = _elements(y, total)
     with np.errstate(all="ignore"):  # what overflows is told below, once
-        error = np.asarray((difference * difference).mean())
+        error = np.asarray((difference * difference).sum() / count)
     check_finite("the mean squared error", error)
 
     def backward(derror: Array) -> Array:
-        dy: Array = 2 * difference / difference.size * derror
+        dy: Array = 2 * difference / count * derror
         return dy
 
     return error, backward
 
 
 @operation
-def log_error(y: Array, *, targets: Array) -> tuple[Array, Backward]:
-    """e = (1/n) sum_i -(t_i log y_i + (1 - t_i) log(1 - y_i)), y and t between 0 and 1       (thesis, (4.1.1))"""
+def log_error(y: Array, *, targets: Array, total: float | None = None) -> tuple[Array, Backward]:
+    """e = (1/n) sum_i -(t_i log y_i + (1 - t_i) log(1 - y_i)), y and t between 0 and 1       (thesis, (4.1.1))
+
+    total: the rows of the whole batch, when this is one shard of it
+    """
     check_shapes("log_error", **_same_axes(y, targets))
     if ((y.real < 0) | (y.real > 1)).any() or ((targets < 0) | (targets > 1)).any():
         raise LabelError("log_error compares probabilities: outputs and targets must lie between 0 and 1")
     targets = targets.astype(y.real.dtype)
+    count = _elements(y, total)
     # 0 log 0 = 0: a target that is certain asks nothing of the other outcome
     with np.errstate(all="ignore"):  # what overflows is told below, once
         ones = np.where(targets > 0, -np.log(np.where(targets > 0, y, 1)), 0)
         zeros = np.where(targets < 1, -np.log(np.where(targets < 1, 1 - y, 1)), 0)
-        error = np.asarray((targets * ones + (1 - targets) * zeros).mean())
+        error = np.asarray((targets * ones + (1 - targets) * zeros).sum() / count)
     check_finite("the log error", error)
 
     def backward(derror: Array) -> Array:
         """(y - t) / (n y (1 - y)), term by term so that 0/0 does not arise at a certain target"""
         dones = np.where(targets > 0, -targets / np.where(targets > 0, y, 1), 0)
         dzeros = np.where(targets < 1, (1 - targets) / np.where(targets < 1, 1 - y, 1), 0)
-        return (dones + dzeros) / y.size * derror
+        return (dones + dzeros) / count * derror
 
     return error, backward
+
+
+def _elements(y: Array, total: float | None) -> float:
+    """n, of the whole batch."""
+    return y.size if total is None else total * (y.size / len(y))
 
 
 def _same_axes(y: Array, targets: Array) -> dict[str, tuple[Array, str]]:

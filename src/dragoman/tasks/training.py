@@ -109,7 +109,7 @@ class TranslatorTraining:
             network=self.network.configuration,
             parameters=self.network.count(),
             longest=tuple(about["longest"]),
-            protect=settings.data.protect,
+            protect=self.corpus.settings.protect,
             preset=settings.preset,
             recipe=settings.recipe,
             seed=settings.seed,

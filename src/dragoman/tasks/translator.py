@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +12,16 @@ import numpy as np
 
 from dragoman.batch import Batch
 from dragoman.data.dataset import add_marks
-from dragoman.data.protection import STANDINS, Masked, mask, mask_pair, preserved, protected_spans, unmask
+from dragoman.data.protection import (
+    EVERY_STANDIN,
+    STANDINS,
+    Masked,
+    mask,
+    mask_pair,
+    preserved,
+    protected_spans,
+    unmask,
+)
 from dragoman.data.sentences import pieces
 from dragoman.data.tokenizer import Tokenizer
 from dragoman.decoding import Beam, Greedy, Hypothesis, Sampling, decode, score
@@ -118,7 +128,7 @@ class Translator:
         self.source_tokenizer, self.reference_tokenizer = tokenizers
         self.facts = facts
         self.directory: Path | None = None
-        self._masks = facts.protect and not any(tokenizer.unknown_in(STANDINS) for tokenizer in tokenizers)
+        self._masks = facts.protect and not any(tokenizer.unknown_in([EVERY_STANDIN]) for tokenizer in tokenizers)
 
     # On disk
 
@@ -173,8 +183,10 @@ class Translator:
         return [self._joined(units, choice) for units in cut]
 
     def _units(self, text: str) -> list[Unit]:
-        longest = max(SHORTEST, self.facts.longest[0])
-        cut = pieces(text.strip(), lambda piece: len(self._encode(piece)) + 2 <= longest)
+        longest, whole = max(SHORTEST, self.facts.longest[0]), text.strip()
+        cut = pieces(whole, lambda piece: len(self._unit(piece).labels) + 2 <= longest)
+        if len(cut) > 1 and self._masks:
+            cut = _outside(cut, protected_spans(whole))
         return [self._unit(piece) for piece in cut]
 
     def _unit(self, piece: str) -> Unit:
@@ -210,6 +222,8 @@ class Translator:
 
     def _alternatives(self, unit: Unit, hypotheses: list[Hypothesis]) -> list[Alternative]:
         """Those that kept what must be kept."""
+        if not unit.masked.complete:
+            return []
         texts = self.reference_tokenizer.decode(hypothesis.labels for hypothesis in hypotheses)
         return [
             Alternative(unmask(text, unit.masked.spans), _mean(hypothesis))
@@ -332,6 +346,19 @@ class Translator:
 
 def _mean(hypothesis: Hypothesis) -> float:
     return hypothesis.log_probability / max(1, len(hypothesis.labels) + hypothesis.finished)
+
+
+def _outside(cut: list[str], spans: list[tuple[int, int]]) -> list[str]:
+    """The pieces of a text, joined again where a cut went through a span."""
+    joined, at = [""], 0
+    for piece in cut:
+        before = bisect_left(spans, (at, at)) - 1  # the last span that starts before the cut
+        if before >= 0 and at < spans[before][1]:
+            joined[-1] += piece
+        else:
+            joined.append(piece)
+        at += len(piece)
+    return joined[1:]
 
 
 def _has_word(text: str) -> bool:

@@ -87,8 +87,14 @@ def test_spelling(pairs: list[Pair]) -> None:
             assert text[-1] in ".?!"
         assert source[0].isupper()
         assert reference.lstrip("¿¡")[0].isupper()
-        assert re.fullmatch(r"[A-Za-záéíóúñ ,.?!'-]+", source)
-        assert re.fullmatch(r"[A-Za-zÁÉÍÓÚáéíóúñ ,.?!¿¡]+", reference)
+        assert re.fullmatch(r"[A-Za-z0-9áéíóúñ ,.?!'-]+", source)
+        assert re.fullmatch(r"[A-Za-z0-9ÁÉÍÓÚáéíóúñ ,.?!¿¡]+", reference)
+
+
+def test_figures_are_the_same_on_both_sides(pairs: list[Pair]) -> None:
+    figures = [(re.findall(r"\d+", source), re.findall(r"\d+", reference)) for source, reference, _ in pairs]
+    assert all(ours == theirs for ours, theirs in figures)
+    assert sum(bool(ours) for ours, _ in figures) > 300
 
 
 def test_marks_in_pairs(pairs: list[Pair]) -> None:

@@ -103,13 +103,14 @@ def phrase(determiner: Determiner, noun: Noun, many: bool = False, adjective: Ad
 
 
 def counted(number: int, noun: Noun, adjective: Adjective | None = None) -> Phrase:
-    """twenty-one books, veintiún libros; two hundred houses, doscientas casas."""
+    """twenty-one books, veintiún libros; two hundred houses, doscientas casas; one in three in figures: 37 trees."""
     if number == 1:
         return phrase(Determiner("one", "", "uno"), noun, False, adjective)
     bare = phrase(BARE, noun, True, adjective)
+    in_figures = (number + len(noun.english)) % 3 == 0
     return Phrase(
-        f"{numbers.in_english(number)} {bare.english}",
-        f"{numbers.in_spanish(number, noun.gender)} {bare.spanish}",
+        f"{number if in_figures else numbers.in_english(number)} {bare.english}",
+        f"{number if in_figures else numbers.in_spanish(number, noun.gender)} {bare.spanish}",
         noun.gender,
         Person.ELLOS,
     )

@@ -1,0 +1,5 @@
+"""The numba engine: the operations on fused kernels, compiled when first used and kept on disk."""
+
+from dragoman.engines.numba import operations
+
+__all__ = ["operations"]

@@ -1,0 +1,101 @@
+"""Eight float32 numbers at a time: what the compiler does not find by itself in loops over a head's few columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic, models, register_model
+
+WIDTH = 8
+_VECTOR = ir.VectorType(ir.FloatType(), WIDTH)
+
+
+class Lanes(types.Type):  # type: ignore[misc]
+    """A vector register of eight float32."""
+
+    def __init__(self) -> None:
+        super().__init__(name="Lanes")
+
+
+lanes = Lanes()
+
+
+@register_model(Lanes)
+class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, kind: Any) -> None:
+        super().__init__(manager, kind, _VECTOR)
+
+
+def _address(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> Any:
+    """Where element `index` of a flat array stands, as a place for eight numbers."""
+    data = context.make_array(kind)(context, builder, array).data
+    return builder.bitcast(builder.gep(data, [index]), _VECTOR.as_pointer())
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def load(typing: Any, array: Any, index: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        loaded = builder.load(_address(context, builder, signature.args[0], *arguments))
+        loaded.align = 4
+        return loaded
+
+    return lanes(array, types.intp), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def store(typing: Any, array: Any, index: Any, value: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        place = _address(context, builder, signature.args[0], *arguments[:2])
+        builder.store(arguments[2], place).align = 4
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, lanes), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def spread(typing: Any, x: Any) -> Any:
+    """The same number in all lanes."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), arguments[0], cgutils.int32_t(0))
+        return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(cgutils.int32_t, WIDTH), [0] * WIDTH))
+
+    return lanes(types.float32), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def multiply_add(typing: Any, a: Any, b: Any, c: Any) -> Any:
+    """a * b + c"""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = ir.FunctionType(_VECTOR, [_VECTOR] * 3)
+        function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fma.v{WIDTH}f32")
+        return builder.call(function, arguments)
+
+    return lanes(lanes, lanes, lanes), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def multiply(typing: Any, a: Any, b: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.fmul(*arguments)
+
+    return lanes(lanes, lanes), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def together(typing: Any, a: Any) -> Any:
+    """The sum of the lanes, pairwise: the same order every time."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        vector, size = arguments[0], WIDTH
+        while size > 1:
+            half = size // 2
+            masks = [ir.Constant(ir.VectorType(cgutils.int32_t, half), list(range(s, s + half))) for s in (0, half)]
+            low, high = (builder.shuffle_vector(vector, vector, mask) for mask in masks)
+            vector, size = builder.fadd(low, high), half
+        return builder.extract_element(vector, cgutils.int32_t(0))
+
+    return types.float32(lanes), generate

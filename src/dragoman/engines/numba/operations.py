@@ -1,0 +1,365 @@
+"""The operations of dragoman.operations on compiled kernels. What a kernel does not cover is left to the definition."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dragoman import operations
+from dragoman.engines.numba import attention, errors, rows
+from dragoman.engines.numba.wide_attention import wide_kernels
+from dragoman.graph import Array, Backward, Pending
+from dragoman.operations.dropout import Dropout
+from dragoman.operations.shapes import check_finite, check_labels
+
+ENGINE = "numba"
+REAL = (np.dtype(np.float32), np.dtype(np.float64))
+NO_ROWS = {kind: np.zeros((0, 0), kind) for kind in REAL}
+NO_LABELS = np.zeros(0, np.int64)
+NONE_DROPPED = (False, np.uint32(0), 0, np.uint32(0))
+
+
+def _matrices(*arrays: Array | None) -> bool:
+    """Whether kernels may be handed these: C-ordered matrices of one kind of real numbers."""
+    kind = None
+    for array in arrays:
+        if array is None:
+            continue
+        if array.dtype not in REAL or not array.flags.c_contiguous or kind not in (None, array.dtype):
+            return False
+        kind = array.dtype
+    return True
+
+
+def _dropped(dropout: Dropout | None, kind: Any) -> tuple[Any, ...]:
+    """Dropout as kernels take it: whether, key, first row, threshold, scale."""
+    if dropout is None:
+        return (*NONE_DROPPED, kind.type(1))
+    threshold = np.uint32(dropout.rate * 2**32)
+    return True, np.uint32(dropout.key), dropout.first_row, threshold, kind.type(1 / (1 - dropout.rate))
+
+
+@operations.linear.register(ENGINE)
+def linear(
+    x: Array, weights: Array, biases: Array | None = None, *, activation: str = "identity", transposed: bool = False
+) -> Any:
+    w = weights.T if transposed else weights
+    if not _matrices(x, weights, biases) or x.ndim != 2 or w.ndim != 2 or x.shape[1] != w.shape[0]:
+        return NotImplemented
+    if activation not in ("identity", "relu", "gelu") or (biases is not None and biases.shape != (w.shape[1],)):
+        return NotImplemented
+    c = x @ w
+    y = c
+    if activation == "gelu":
+        y = np.empty_like(c)
+        rows.gelu(c, np.zeros(w.shape[1], c.dtype) if biases is None else biases, y)
+    elif activation == "relu":
+        rows.add_biases_relu(c, np.zeros(w.shape[1], c.dtype) if biases is None else biases)
+    elif biases is not None:
+        rows.add_biases(c, biases)
+
+    def backward(dy: Array) -> tuple[Array, Pending, Array | None]:
+        dbiases = np.empty(w.shape[1], c.dtype)
+        dy = np.ascontiguousarray(dy)
+        if activation == "identity":
+            dc = dy
+            if biases is not None:
+                rows.sum_rows(dc, dbiases)
+        else:
+            dc = np.empty_like(dy)
+            if activation == "relu":
+                rows.relu_backward(dy, y, dc, dbiases)
+            else:
+                rows.gelu_backward(dy, c, dc, dbiases)
+        left, right = (dc.T, x) if transposed else (x.T, dc)
+        dweights = Pending(weights.shape, weights.dtype, lambda out: np.matmul(left, right, out=out))
+        return dc @ w.T, dweights, None if biases is None else dbiases
+
+    return y, backward
+
+
+@operations.normalize.register(ENGINE)
+def normalize(x: Array, gamma: Array, beta: Array, *, form: str = "inside", epsilon: float = 1e-5) -> Any:
+    if not _rows_fit(x, x, gamma, beta, form, epsilon):
+        return NotImplemented
+    kind = x.dtype
+    y, statistics = np.empty_like(x), np.empty((len(x), 3), kind)
+    rows.normalize(x, gamma, beta, y, statistics, form == "inside", kind.type(epsilon))
+
+    def backward(dy: Array) -> tuple[Array, Array, Array]:
+        _, dx, dgamma, dbeta = _normalize_backward(dy, None, x, gamma, statistics, None)
+        return dx, dgamma, dbeta
+
+    return y, backward
+
+
+@operations.add_normalize.register(ENGINE)
+def add_normalize(
+    update: Array,
+    residual: Array,
+    gamma: Array,
+    beta: Array,
+    *,
+    form: str = "inside",
+    epsilon: float = 1e-5,
+    dropout: Dropout | None = None,
+) -> Any:
+    if not _rows_fit(update, residual, gamma, beta, form, epsilon):
+        return NotImplemented
+    kind = update.dtype
+    total, y, statistics = np.empty_like(update), np.empty_like(update), np.empty((len(update), 3), kind)
+    rows.add_normalize(
+        update,
+        residual,
+        gamma,
+        beta,
+        total,
+        y,
+        statistics,
+        form == "inside",
+        kind.type(epsilon),
+        *_dropped(dropout, kind),
+    )
+
+    def backward(dtotal: Array | None, dy: Array | None) -> tuple[Array, Array, Array, Array]:
+        delta = np.zeros_like(y) if dy is None else dy
+        return _normalize_backward(delta, dtotal, total, gamma, statistics, dropout)
+
+    return (total, y), backward
+
+
+def _rows_fit(update: Array, residual: Array, gamma: Array, beta: Array, form: str, epsilon: float) -> bool:
+    """A constant row with epsilon 0 and every mistake are the definition's."""
+    return (
+        _matrices(update, residual, gamma, beta)
+        and update.ndim == 2
+        and update.shape == residual.shape
+        and gamma.shape == beta.shape == update.shape[1:]
+        and form in ("inside", "outside")
+        and epsilon > 0
+    )
+
+
+def _normalize_backward(
+    dy: Array, dtotal: Array | None, total: Array, gamma: Array, statistics: Array, dropout: Dropout | None
+) -> tuple[Array, Array, Array, Array]:
+    kind = total.dtype
+    dsum = np.empty_like(total)
+    dupdate = dsum if dropout is None else np.empty_like(total)
+    dgamma, dbeta = np.empty_like(gamma), np.empty_like(gamma)
+    rows.normalize_backward(
+        np.ascontiguousarray(dy),
+        NO_ROWS[kind] if dtotal is None else np.ascontiguousarray(dtotal),
+        dtotal is not None,
+        total,
+        gamma,
+        statistics,
+        dsum,
+        NO_ROWS[kind] if dropout is None else dupdate,
+        dgamma,
+        dbeta,
+        *_dropped(dropout, kind),
+    )
+    return dupdate, dsum, dgamma, dbeta
+
+
+@operations.drop.register(ENGINE)
+def drop(x: Array, *, dropout: Dropout | None) -> Any:
+    if dropout is None or not _matrices(x) or x.ndim != 2:
+        return NotImplemented
+    _, key, first_row, threshold, scale = _dropped(dropout, x.dtype)
+
+    def masked(values: Array) -> Array:
+        out = np.empty_like(values)
+        rows.drop_rows(np.ascontiguousarray(values), out, key, first_row, threshold, scale)
+        return out
+
+    return masked(x), masked
+
+
+@operations.embed.register(ENGINE)
+def embed(
+    table: Array,
+    position_table: Array | None = None,
+    *,
+    labels: Array,
+    positions: Array | None = None,
+    scale: float = 1.0,
+    dropout: Dropout | None = None,
+) -> Any:
+    if not _matrices(table, position_table) or table.ndim != 2 or labels.ndim != 1:
+        return NotImplemented
+    if (position_table is None) != (positions is None):
+        return NotImplemented
+    if position_table is not None and positions is not None:
+        if position_table.ndim != 2 or position_table.shape[1] != table.shape[1] or positions.shape != labels.shape:
+            return NotImplemented
+        if len(positions) and not 0 <= positions.min() <= positions.max() < len(position_table):
+            return NotImplemented
+    check_labels("embed", labels, len(table))
+    kind, which = table.dtype, labels.astype(np.int64, copy=False)
+    where = NO_LABELS if positions is None else positions.astype(np.int64, copy=False)
+    y = np.empty((len(labels), table.shape[1]), kind)
+    places = NO_ROWS[kind] if position_table is None else position_table
+    rows.embed(
+        table, which, places, where, positions is not None, kind.type(scale), y, *_dropped(dropout, kind)
+    )
+
+    def backward(dy: Array) -> tuple[Pending, Pending | None]:
+        delta = np.ascontiguousarray(dy)
+
+        def scattered(numbers: Array, factor: float) -> Any:
+            def write(out: Array) -> None:
+                out[...] = 0
+                buffer = np.empty(out.shape[1], kind)
+                rows.scatter(delta, numbers, kind.type(factor), out, *_dropped(dropout, kind), buffer)
+
+            return write
+
+        dtable = Pending(table.shape, kind, scattered(which, scale))
+        if position_table is None:
+            return dtable, None
+        return dtable, Pending(position_table.shape, kind, scattered(where, 1.0))
+
+    return y, backward
+
+
+@operations.cross_entropy.register(ENGINE)
+def cross_entropy(
+    logits: Array,
+    *,
+    targets: Array,
+    weights: Array | None = None,
+    smoothing: float = 0.0,
+    total: float | None = None,
+    consume: bool = False,
+) -> Any:
+    if not _matrices(logits) or logits.ndim != 2 or not logits.size or targets.shape != (len(logits),):
+        return NotImplemented
+    if not 0 <= smoothing < 1 or (weights is not None and weights.shape != targets.shape):
+        return NotImplemented
+    check_labels("cross_entropy", targets, logits.shape[1])
+    kind, which = logits.dtype, targets.astype(np.int64, copy=False)
+    w = np.ones(len(logits), kind) if weights is None else weights.astype(kind, copy=False)
+    positions = float(w.sum() if total is None else total)
+    if not positions:
+        return NotImplemented
+    arguments = (which, w, positions, float(smoothing))
+    error, hits = (errors.cross_entropy_delta if consume else errors.cross_entropy)(logits, *arguments)
+    value = np.asarray(error, kind)
+    check_finite("the cross-entropy", value)
+
+    def backward(derror: Array, _: None = None) -> Array:
+        delta = logits
+        if not consume:
+            delta = logits.copy()
+            errors.cross_entropy_delta(delta, *arguments)
+        if derror != 1:
+            delta *= derror
+        return delta
+
+    return (value, float(hits)), backward
+
+
+@operations.attend_self.register(ENGINE)
+def attend_self(
+    qkv: Array,
+    distance_bias: Array | None = None,
+    *,
+    offsets: Array,
+    heads: int,
+    causal: bool = False,
+    scaled: bool = True,
+) -> Any:
+    if qkv.ndim != 2 or qkv.shape[1] % 3 or not _layout_fits(qkv, qkv, qkv.shape[1] // 3, offsets, offsets, heads):
+        return NotImplemented
+    if not _bias_fits(distance_bias, qkv.dtype, heads):
+        return NotImplemented
+    d = qkv.shape[1] // 3
+    y, backward_parts = _attend(qkv, qkv, (0, d, 2 * d), distance_bias, offsets, offsets, heads, causal, scaled)
+
+    def backward(dy: Array) -> tuple[Array, Array | None]:
+        dqkv = np.empty_like(qkv)
+        return dqkv, backward_parts(dy, dqkv, dqkv)
+
+    return y, backward
+
+
+@operations.attend_cross.register(ENGINE)
+def attend_cross(
+    queries: Array, kv: Array, *, offsets: Array, memory_offsets: Array, heads: int, scaled: bool = True
+) -> Any:
+    if queries.ndim != 2 or kv.ndim != 2 or kv.shape[1] != 2 * queries.shape[1]:
+        return NotImplemented
+    d = queries.shape[1]
+    if not _layout_fits(queries, kv, d, offsets, memory_offsets, heads):
+        return NotImplemented
+    y, backward_parts = _attend(queries, kv, (0, 0, d), None, offsets, memory_offsets, heads, False, scaled)
+
+    def backward(dy: Array) -> tuple[Array, Array]:
+        dqueries, dkv = np.empty_like(queries), np.empty_like(kv)
+        backward_parts(dy, dqueries, dkv)
+        return dqueries, dkv
+
+    return y, backward
+
+
+def _layout_fits(q: Array, k: Array, depth: int, offsets: Array, memory_offsets: Array, heads: int) -> bool:
+    if not _matrices(q, k) or heads < 1 or depth % heads or len(offsets) != len(memory_offsets) or not len(offsets):
+        return False
+    for matrix, ends in ((q, offsets), (k, memory_offsets)):
+        if ends[0] != 0 or ends[-1] != len(matrix) or (ends[1:] < ends[:-1]).any():
+            return False
+    return True
+
+
+def _bias_fits(bias: Array | None, kind: Any, heads: int) -> bool:
+    return bias is None or (
+        bias.dtype == kind and bias.ndim == 2 and bias.flags.c_contiguous and len(bias) == heads and bias.shape[1] % 2 == 1
+    )
+
+
+def _attend(
+    q: Array,
+    k: Array,
+    columns: tuple[int, int, int],
+    bias: Array | None,
+    offsets: Array,
+    memory_offsets: Array,
+    heads: int,
+    causal: bool,
+    scaled: bool,
+) -> tuple[Array, Backward]:
+    """Attention on rows of q and k (which holds the values too), beginning at the given columns."""
+    q0, k0, v0 = columns
+    kind, depth = q.dtype, k.shape[1] - v0
+    width = depth // heads
+    scale = kind.type(width**-0.5 if scaled else 1.0)
+    ends, memory_ends = offsets.astype(np.int64, copy=False), memory_offsets.astype(np.int64, copy=False)
+    longest = int(np.diff(memory_ends).max(initial=1))
+    added = attention.NO_BIAS[kind] if bias is None else bias
+    y, lse = np.empty((len(q), depth), kind), np.empty((len(q), heads), kind)
+    wide = kind == np.float32 and width % 8 == 0
+    layout = (ends, memory_ends, heads, causal, scale, added)
+    if wide:
+        flat = (q.reshape(-1), q.shape[1], q0, k.reshape(-1), k.shape[1], k0, v0)
+        forward, backward = wide_kernels(width)
+        forward(*flat, *layout, y.reshape(-1), lse, np.empty(longest * (2 * width + 1), kind))
+    else:
+        forward, backward = attention.attention_kernels(width)
+        forward(q, q0, k, k0, k, v0, *layout, y, lse, np.empty((width + 1, longest), kind))
+
+    def backward_parts(dy: Array, dq: Array, dk: Array) -> Array | None:
+        """Writes dq and dk; returns the derivative of the bias."""
+        delta, dbias = np.ascontiguousarray(dy), np.zeros_like(added)
+        if wide:
+            work = np.empty(longest * (4 * width + 2), kind)
+            flat_deltas = (delta.reshape(-1), dq.reshape(-1), dk.reshape(-1))
+            backward(*flat, *layout, y.reshape(-1), lse, *flat_deltas, dbias, work)
+        else:
+            work = np.empty((2 * width + 2, longest), kind)
+            backward(q, q0, k, k0, k, v0, *layout, y, lse, delta, dq, dk, dk, dbias, work)
+        return None if bias is None else dbias
+
+    return y, backward_parts

@@ -1,0 +1,148 @@
+"""dragoman evaluate, as a user types it."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman import Translator
+from dragoman.tasks.model import load_testing
+from dragoman.tasks.training import train_translator
+from dragoman.tasks.translator import Choice
+from tests.cli.running import Run, dragoman
+from tests.tasks.models import PAIRS, tiny, write_pairs
+
+
+def report(place: Path) -> Any:
+    return json.loads((place / "report.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No matplotlib: figures take longer than all the rest."""
+    monkeypatch.setattr(sys.modules["dragoman.cli.evaluate"], "find_spec", lambda name: None)
+
+
+@pytest.mark.ledger("T-6.2-test")
+def test_its_own_testing_part(model: Path, run: Run) -> None:
+    done = run("evaluate", model, "--beam", "1")
+    assert done.code == 0, done.err
+    pairs = load_testing(model)
+    expected = Translator.load(model).evaluate(pairs, Choice(beam=1))
+    shown = (
+        f"{len(pairs)} sentences",
+        f"{expected.error:.4f}",
+        f"{expected.accuracy:.4f}",
+        f"{expected.perplexity:.2f}",
+        f"{expected.bleu.value:.2f} ({expected.bleu.low:.1f} to {expected.bleu.high:.1f})",
+        expected.bleu.signature,
+        expected.chrf.signature,
+        expected.worst[0].sentence.source,
+        expected.best[0].sentence.reference,
+    )
+    for text in shown:
+        assert text in done.out, text
+    told = report(model / "evaluation")
+    assert {name: told[name] for name in expected.as_dict()} == json.loads(json.dumps(expected.as_dict()))
+    facts = told["facts"]
+    assert facts["tested on"] == "its own testing part"
+    assert facts["search"] == "greedy"
+    assert facts["parameters"] == f"{Translator.load(model).facts.parameters:,}"
+    assert f"{model}" in facts["model"]
+    assert facts["command"].startswith("dragoman evaluate ")
+    page = (model / "evaluation" / "report.html").read_text(encoding="utf-8")
+    assert f"{told['error']:.4f}" in page
+    assert html.escape(told["worst"][0]["sentence"]["source"]) in page
+    assert page.count("<figure") == 4, "training curves, attention, word vectors, architecture"
+    assert not re.search(r'(src|href)="(?!#|data:)', page), "the page must not load anything"
+
+
+@pytest.mark.usefixtures("plain")
+def test_a_file_of_pairs(model: Path, run: Run, tmp_path: Path) -> None:
+    file = write_pairs(tmp_path / "pairs.tsv", PAIRS[:30])
+    done = run("evaluate", model, file, "--most", "7", "--out", tmp_path / "deep" / "place")
+    assert done.code == 0, done.err
+    told = report(tmp_path / "deep" / "place")
+    assert told["sentences"] == 7
+    assert told["facts"]["tested on"] == file
+    assert told["facts"]["search"] == "beam of 4"
+    assert not (model / "evaluation").exists()
+    expected = Translator.load(model).evaluate(PAIRS[:7])
+    assert told["error"] == pytest.approx(expected.error)
+    swapped = run("evaluate", model, file, "--columns", "2,1", "--out", tmp_path / "swapped", "--beam", "1")
+    assert swapped.code == 0, swapped.err
+    assert report(tmp_path / "swapped")["worst"][0]["sentence"]["source"] in {r for _, r in PAIRS[:30]}
+
+
+@pytest.mark.usefixtures("plain")
+def test_without_matplotlib_the_page_has_no_figures(model: Path, run: Run) -> None:
+    done = run("evaluate", model, "--beam", "1", "--most", "3")
+    assert done.code == 0, done.err
+    assert "<figure" not in (model / "evaluation" / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_figure_that_cannot_be_drawn_costs_no_evaluation(tmp_path: Path, run: Run) -> None:
+    """A vocabulary of characters has no words to show."""
+    settings = tiny({"data": {"tokenizer": "characters"}, "stopping": {"epochs": None, "steps": 2}})
+    train_translator(settings, tmp_path / "m")
+    done = run("evaluate", tmp_path / "m", "--beam", "1", "--most", "5")
+    assert done.code == 0, done.err
+    assert report(tmp_path / "m" / "evaluation")["sentences"] == 5
+    assert (tmp_path / "m" / "evaluation" / "report.html").exists()
+
+
+def test_numbers_in_a_figure_have_a_font(tmp_path: Path, model: Path, run: Run) -> None:
+    """Their stand-ins are characters that no font has; warnings are errors here."""
+    file = write_pairs(tmp_path / "p.tsv", [("The man sees 25 boats.", "El hombre ve 25 barcos.")] * 3)
+    done = run("evaluate", model, file, "--out", tmp_path / "place")
+    assert done.code == 0, done.err
+
+
+def test_only_results_on_standard_output_and_nothing_else_said(model: Path) -> None:
+    done = dragoman("evaluate", str(model), "--beam", "1", "--most", "3")
+    assert done.returncode == 0
+    assert done.stdout.startswith("3 sentences")
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["gone"], "gone is not a directory"),
+        (["MODEL", "gone.tsv"], "gone.tsv does not exist; check the path"),
+        (["MODEL", "one.tsv"], "one.tsv, line 1: wrong number of columns"),
+        (["MODEL", "pairs.tsv", "--columns", "1"], "--columns takes two"),
+        (["MODEL", "pairs.tsv", "--on-bad-line", "ignore"], "on_bad_line"),
+        (["MODEL", "--out", "one.tsv"], "one.tsv cannot be made"),
+    ],
+)
+def test_mistakes_are_told_in_one_line(
+    arguments: list[str], expected: str, model: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_pairs(tmp_path / "pairs.tsv", PAIRS[:3])
+    (tmp_path / "one.tsv").write_text("one column\n", encoding="utf-8")
+    done = run("evaluate", *(str(model) if argument == "MODEL" else argument for argument in arguments))
+    assert (done.code, done.out) == (2, "")
+    assert expected in done.err.replace("on-bad-line", "on_bad_line")
+    assert "DataSettings" not in done.err
+    assert len(done.err.splitlines()) == 1
+
+
+@pytest.mark.usefixtures("plain")
+def test_a_model_without_testing_pairs(tmp_path: Path, model: Path, run: Run) -> None:
+    (model / "testing.tsv.gz").unlink()
+    done = run("evaluate", model)
+    assert done.code == 2
+    assert "keeps no testing pairs; name a file of pairs to evaluate on" in done.err
+    settings = tiny({"data": {"shares": [0.9, 0.1, 0.0]}, "stopping": {"epochs": None, "steps": 1}})
+    train_translator(settings, tmp_path / "m")
+    done = run("evaluate", tmp_path / "m")
+    assert done.code == 2
+    assert "its own testing part holds no pairs; name a file of sentence pairs" in done.err

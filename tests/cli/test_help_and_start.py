@@ -1,0 +1,89 @@
+"""Help that fits, and a start that loads nothing it does not need."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+import typer
+
+from dragoman.cli import app
+from tests.cli.running import Run
+
+HEAVY = ("numba", "matplotlib", "sacrebleu", "tokenizers", "torch", "numpy", "safetensors", "latex2mathml")
+COMMANDS = ["train", "translate", "evaluate", "inspect", "plot", "plan", "check"]
+DATA = ["check", "clean", "split", "get"]
+
+
+def imported(code: str) -> list[str]:
+    """Which heavy modules a program imports."""
+    told = f"import sys; print([name for name in {HEAVY} if name in sys.modules], file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", f"{code}\n{told}"], capture_output=True, text=True, check=True)
+    return list(re.findall(r"'(\w+)'", done.stderr))
+
+
+def test_importing_the_package_imports_next_to_nothing() -> None:
+    assert imported("import dragoman") == []
+
+
+def test_operations_cost_little_more_than_numpy() -> None:
+    code = (
+        "import dragoman, dragoman.operations, dragoman.batch, dragoman.graph, sys\n"
+        "assert not [name for name in ('typer', 'rich', 'pydantic') if name in sys.modules]"
+    )
+    assert imported(code) == ["numpy"]
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["train", "--help"], ["data", "--help"], ["--version"], []])
+def test_help_needs_neither_numbers_nor_networks(arguments: list[str]) -> None:
+    code = (
+        f"import sys; sys.argv = ['dragoman', *{arguments}]\n"
+        "from dragoman.cli import main\n"
+        "try: main()\nexcept SystemExit as ended: pass"
+    )
+    assert imported(code) == []
+
+
+def test_the_public_names_are_found_when_they_are_asked_for() -> None:
+    assert "tokenizers" in imported("import dragoman; dragoman.Translator")
+    assert "sacrebleu" not in imported("import dragoman; dragoman.Translator")
+
+
+@pytest.mark.parametrize("width", [80, 100])
+@pytest.mark.parametrize(
+    "command", [[], ["data"], *([name] for name in COMMANDS), *(["data", name] for name in DATA)], ids=" ".join
+)
+def test_help_fits_the_terminal(command: list[str], width: int, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    done = run(*command, "--help")
+    assert (done.code, done.err) == (0, "")
+    assert f"{' '.join(command)} [OPTIONS]".strip() in done.out
+    assert max(map(len, done.lines)) <= width
+    assert "…" not in done.out, "something did not fit"
+
+
+def test_the_first_help_names_every_command(run: Run) -> None:
+    done = run("--help")
+    for name in [*COMMANDS, "data"]:
+        assert re.search(rf"^│ {name} +\w", done.out, re.MULTILINE), name
+    assert run().out.split() == done.out.split()
+
+
+def test_every_command_and_every_option_says_what_it_does() -> None:
+    root = typer.main.get_command(app)
+    groups = [root, root.commands["data"]]  # type: ignore[attr-defined]
+    commands = [command for group in groups for command in group.commands.values()]  # type: ignore[attr-defined]
+    assert len(commands) == len(COMMANDS) + 1 + len(DATA)
+    for command in commands:
+        assert command.help or command.callback is None, command.name
+        for parameter in command.params:
+            assert getattr(parameter, "help", None), f"{command.name} {parameter.name}"
+
+
+def test_a_command_that_does_not_exist(run: Run) -> None:
+    done = run("trian")
+    assert (done.code, done.out) == (2, "")
+    assert "trian" in done.err
+    assert "train" in done.err

@@ -1,0 +1,134 @@
+"""dragoman inspect and dragoman plot, as a user types them."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+from dragoman.tasks.figures import FIGURES
+from dragoman.tasks.model import load_facts
+from tests.cli.running import Run
+from tests.tasks.models import pairs_file
+
+# inspect
+
+
+@pytest.mark.ledger("T-6.2-params")
+def test_inspect_a_model(undertrained: Path, run: Run) -> None:
+    done = run("inspect", undertrained)
+    facts = load_facts(undertrained)
+    assert (done.code, done.err) == (0, "")
+    parts = facts.data.parts
+    told = (
+        "source_embedding",
+        "decoder.0.cross_attention",
+        f"{facts.network.source_vocabulary} x 16",
+        f"{facts.parameters:,}",
+        pairs_file(),
+        f"{parts['training']} training, {parts['selection']} selection, {parts['testing']} testing",
+        "modern, seed 0",
+        "20 steps, 2 epochs, all 2 epochs were done",
+        "pre-norm, dropout 0.1",
+        f"{facts.longest[0]} source labels",
+        "numbers, addresses, placeholders",
+        facts.dragoman,
+    )
+    for text in told:
+        assert text in done.out, text
+    sizes = [line.split()[-1] for line in done.lines if line.startswith("  ") and line.split()[0] in PARTS]
+    assert sum(int(size.replace(",", "")) for size in sizes) == facts.parameters
+
+
+PARTS = (
+    "source_embedding",
+    "encoder",
+    "encoder_normalization",
+    "reference_embedding",
+    "decoder",
+    "decoder_normalization",
+    "output",
+)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ([], "name a model, or give --preset, --source-vocabulary and --reference-vocabulary"),
+        (["--preset", "small"], "name a model, or give --preset"),
+        (["gone"], "gone is not a directory"),
+    ],
+)
+def test_what_cannot_be_inspected(arguments: list[str], expected: str, run: Run) -> None:
+    done = run("inspect", *arguments)
+    assert (done.code, done.out) == (2, "")
+    assert expected in done.err
+
+
+# plot
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+def test_every_figure_as_svg_and_as_png(figure: str, model: Path, run: Run, tmp_path: Path) -> None:
+    text = ["--text", "The man sees the old book."] if figure == "attention" else []
+    svg = tmp_path / "figure.svg"
+    done = run("plot", model, figure, *text, "--out", svg)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.strip() == str(svg)
+    root = ElementTree.fromstring(svg.read_text(encoding="utf-8"))
+    assert root.tag.endswith("svg")
+    assert len(list(root.iter())) > 30
+    done = run("plot", model, figure, *text)
+    assert (done.code, done.err) == (0, "")
+    png = model / "figures" / f"{figure}.png"
+    assert done.out.strip() == str(png)
+    data = png.read_bytes()
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    assert len(data) > 5000
+
+
+def test_figures_show_what_they_are_asked_for(model: Path, run: Run, tmp_path: Path) -> None:
+    drawn = []
+    for text in ("The man sees bread.", "The boy wants an apple."):
+        run("plot", model, "attention", "--text", text, "--out", tmp_path / "a.svg")
+        drawn.append((tmp_path / "a.svg").read_bytes())
+    assert drawn[0] != drawn[1]
+    words = ["--text", "man woman sees house"]
+    assert run("plot", model, "embeddings", *words, "--out", tmp_path / "e.svg").code == 0
+    run("plot", model, "embeddings", "--out", tmp_path / "all.svg")
+    assert (tmp_path / "e.svg").read_bytes() != (tmp_path / "all.svg").read_bytes()
+
+
+def test_a_number_in_the_sentence_is_drawn(model: Path, run: Run, tmp_path: Path) -> None:
+    """Its stand-in is a character that no font has; warnings are errors here."""
+    done = run("plot", model, "attention", "--text", "The man sees 25 boats.", "--out", tmp_path / "a.png")
+    assert (done.code, done.err) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["attention"], 'attention is that of a sentence: --text "The plant is green."'),
+        (["embeddings", "--text", "man"], "fewer than 3 of these words"),
+        (["nothing"], "there is no figure 'nothing'; there is history, attention, embeddings, positions"),
+        (["history", "--out", "figure.pdf"], "figure.pdf: figures are written as .png or .svg, not as '.pdf'"),
+        (["history", "--out", "gone/figure.png"], "gone/figure.png could not be written"),
+    ],
+)
+def test_what_cannot_be_drawn(
+    arguments: list[str], expected: str, undertrained: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run("plot", undertrained, *arguments)
+    assert (done.code, done.out) == (2, "")
+    assert expected in done.err
+    assert len(done.err.splitlines()) == 1
+    assert not (undertrained / "figures").exists(), "nothing was drawn"
+
+
+def test_a_model_without_a_history(model: Path, run: Run) -> None:
+    (model / "history.jsonl").unlink()
+    done = run("plot", model, "history")
+    assert done.code == 2
+    assert "has no history yet" in done.err

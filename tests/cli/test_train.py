@@ -1,0 +1,365 @@
+"""dragoman train, as a user types it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman.cli.train import next_commands
+from dragoman.data.toys import _Size
+from dragoman.tasks import decisions
+from dragoman.tasks.configuration import TranslationConfiguration, configuration, read_toml
+from dragoman.tasks.model import load_facts, save_testing
+from dragoman.tasks.planning import Speed
+from dragoman.tasks.training import locked
+from tests.cli.running import Run, dragoman, start
+from tests.tasks.models import PAIRS, WORD_PAIRS, pairs_file, told_history, write_pairs
+
+SMALL = [
+    *("--set", "network.depth=16", "--set", "network.perceptron_depth=32", "--set", "network.heads=2"),
+    *("--set", "optimizer.batch=32", "--set", "data.shares=[0.8, 0.1, 0.1]"),
+]
+
+
+def resolved(model: Path) -> TranslationConfiguration:
+    return configuration(read_toml(model / "configuration.toml"))
+
+
+# From pairs to a model
+
+
+def test_a_file_of_pairs_becomes_a_model_and_every_next_command_works(tmp_path: Path, run: Run) -> None:
+    model = tmp_path / "a model's place"
+    done = run("train", pairs_file(), "--out", model, "--epochs", "2", *SMALL)
+    assert (done.code, done.err) == (0, "")
+    assert "Stopped: all 2 epochs were done." in done.out
+    assert f"{load_facts(model).parameters:,} parameters, 20 steps" in " ".join(done.out.split())
+    assert len(told_history(model)) == 2
+    commands = [line.strip() for line in done.lines if line.startswith("  dragoman ")]
+    assert [shlex.split(command)[1] for command in commands] == ["translate", "evaluate"]
+    example = shlex.split(commands[0])[3]
+    assert example in {source for source, _ in PAIRS}
+    for command in commands:
+        again = run(*shlex.split(command)[1:])
+        assert again.code == 0, again.err
+        assert again.out.strip()
+
+
+def test_the_rows_tell_every_evaluation(tmp_path: Path, run: Run) -> None:
+    done = run("train", pairs_file(), "--out", tmp_path / "m", "--epochs", "2", "--scores", "chrf", *SMALL)
+    for line in told_history(tmp_path / "m"):
+        shown = f"{line['training_error']:.4f}", f"{line['selection_error']:.4f}", f"{line['chrf']:.1f}"
+        assert any(all(number in row for number in shown) for row in done.lines), line
+
+
+def test_the_same_command_again_says_that_it_is_done(tmp_path: Path, run: Run) -> None:
+    arguments = ["train", pairs_file(), "--out", tmp_path / "m", "--epochs", "1", *SMALL]
+    run(*arguments)
+    weights = (tmp_path / "m" / "weights.safetensors").read_bytes()
+    done = run(*arguments)
+    assert done.code == 0
+    assert "Stopped: all 1 epochs were done." in done.out
+    assert (tmp_path / "m" / "weights.safetensors").read_bytes() == weights
+    assert len(told_history(tmp_path / "m")) == 1
+
+
+def test_a_built_in_corpus_by_its_name(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dragoman.data.toys._SEQUENCES", _Size(samples=300, symbols=10, shortest=3, longest=7))
+    monkeypatch.chdir(tmp_path)
+    done = run("train", "reverse", "--epochs", "1", *SMALL)
+    assert done.code == 0, done.err
+    assert load_facts(tmp_path / "model").data.files == ("reverse",)
+    assert re.search(r'dragoman translate model "\d[ \d]+"', done.out)
+
+
+def test_columns_and_formats_are_read_as_told(tmp_path: Path, run: Run) -> None:
+    rows = ["id,es,en", *(f'{i},"{r}","{s}"' for i, (s, r) in enumerate(PAIRS))]
+    (tmp_path / "pairs.data").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    told = ["--format", "csv", "--columns", "en,es"]
+    done = run("train", tmp_path / "pairs.data", *told, "--out", tmp_path / "m", "--epochs", "1", *SMALL)
+    assert done.code == 0, done.err
+    facts = load_facts(tmp_path / "m")
+    assert sum(facts.data.parts.values()) == len(PAIRS)
+    source = (tmp_path / "m" / "source-tokenizer.json").read_text(encoding="utf-8")
+    assert "hermana" not in source
+    assert "sister" in source
+
+
+@pytest.mark.ledger("T-6.1-goal")
+def test_training_stops_at_the_first_epoch_that_reaches_the_goal(tmp_path: Path, run: Run) -> None:
+    goal = 0.9
+    file = write_pairs(tmp_path / "words.tsv", WORD_PAIRS)
+    quick = ["--set", "data.tokenizer=words", "--set", "network.dropout=0", "--set", "optimizer.batch=16"]
+    rate = ["--set", "optimizer.rate=0.01", "--set", "optimizer.schedule=constant", "--set", "loss.smoothing=0"]
+    size = ["--set", "network.depth=32", "--set", "network.heads=2", "--set", "data.shares=[0.8,0.1,0.1]"]
+    arguments = [file, "--out", tmp_path / "m", "--epochs", "40", "--accuracy", goal, *quick, *rate, *size]
+    done = run("train", *arguments)
+    assert done.code == 0, done.err
+    reached = [line["training_accuracy"] for line in told_history(tmp_path / "m")]
+    assert len(reached) < 40
+    assert all(accuracy < goal for accuracy in reached[:-1])
+    assert reached[-1] >= goal
+    assert f"Stopped: the accuracy {reached[-1]:.4g} reached the goal 0.9." in done.out
+
+
+# What wins over what
+
+
+class Asked(Exception):
+    """Instead of a training."""
+
+
+@pytest.fixture
+def asked(run: Run, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The configuration and the directory that a command would train with."""
+
+    def configured(*arguments: str | Path) -> tuple[TranslationConfiguration, Path]:
+        found: list[Any] = []
+
+        def stop(given: Any, out: Path, *_: Any) -> None:
+            found.append((configuration(given), out))
+            raise Asked
+
+        monkeypatch.setattr("dragoman.tasks.training.train_translator", stop)
+        with pytest.raises(Asked):
+            run("train", *arguments)
+        return found[0]
+
+    return configured
+
+
+def test_recipe_below_file_below_options_below_assignments(tmp_path: Path, asked: Any) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(
+        'out = "from the file"\nseed = 5\n[data]\nfiles = ["a.tsv"]\n'
+        "[optimizer]\nrate = 0.002\nbatch = 7\n[stopping]\nepochs = 7\npatience = 7\n",
+        encoding="utf-8",
+    )
+    settings, out = asked(file, "--seed", "6", "--epochs", "8", "--set", "seed=9", "--set", "optimizer.batch=9")
+    assert settings.network.dropout == 0.1  # of the recipe, above the default
+    assert settings.optimizer.rate == 0.002  # of the file, above the recipe
+    assert settings.stopping.epochs == 8  # an option, above the file
+    assert settings.stopping.patience == 7  # of the file
+    assert settings.optimizer.batch == 9  # an assignment, above the file
+    assert settings.seed == 9  # an assignment, above the option
+    assert out == Path("from the file")
+    settings, out = asked(file, "--recipe", "thesis", "--out", "elsewhere")
+    assert settings.network.dropout == 0.0
+    assert out == Path("elsewhere")
+
+
+@pytest.mark.parametrize(
+    ("options", "name", "value"),
+    [
+        (["--preset", "medium"], "preset", "medium"),
+        (["--recipe", "thesis"], "recipe", "thesis"),
+        (["--budget", "1h30m"], "stopping.budget", 5400),
+        (["--epochs", "3"], "stopping.epochs", 3),
+        (["--accuracy", "0.9"], "stopping.accuracy", 0.9),
+        (["--patience", "4"], "stopping.patience", 4),
+        (["--seed", "7"], "seed", 7),
+        (["--from", "base"], "start.model", "base"),
+        (["--part", "encoder"], "start.train", "encoder"),
+        (["--scores", "bleu, chrf"], "progress.scores", ("bleu", "chrf")),
+        (["--samples", "3"], "progress.samples", 3),
+        (["--tensorboard"], "progress.tensorboard", True),
+        (["--format", "csv"], "data.format", "csv"),
+        (["--columns", "1,3"], "data.columns", (0, 2)),
+        (["--columns", "en,es"], "data.columns", ("en", "es")),
+        (["--no-header"], "data.header", False),
+        (["--languages", "en,es"], "data.languages", ("en", "es")),
+        (["--encoding", "latin-1"], "data.encoding", "latin-1"),
+        (["--on-bad-line", "skip"], "data.on_bad_line", "skip"),
+        ([], "data.files", ("a.tsv", "b.tsv")),
+        ([], "out", "model"),
+    ],
+)
+def test_every_option_is_a_setting(options: list[str], name: str, value: object, asked: Any) -> None:
+    settings, _ = asked("a.tsv", "b.tsv", *options)
+    for part in name.split("."):
+        settings = getattr(settings, part)
+    assert settings == value
+
+
+def test_an_option_that_is_not_given_leaves_the_file_alone(tmp_path: Path, asked: Any) -> None:
+    file = tmp_path / "config.toml"
+    text = (
+        '[data]\nfiles = ["a.tsv"]\nencoding = "latin-1"\non_bad_line = "skip"\nheader = true\n[progress]\nsamples = 2\n'
+    )
+    file.write_text(text, encoding="utf-8")
+    settings, _ = asked(file)
+    assert (settings.data.encoding, settings.data.on_bad_line, settings.data.header) == ("latin-1", "skip", True)
+    assert settings.progress.samples == 2
+
+
+def test_a_default_given_explicitly_wins_over_the_file(tmp_path: Path, asked: Any) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text('[data]\nfiles = ["a.tsv"]\nencoding = "latin-1"\non_bad_line = "skip"\n', encoding="utf-8")
+    settings, _ = asked(file, "--encoding", "utf-8", "--on-bad-line", "error")
+    assert (settings.data.encoding, settings.data.on_bad_line) == ("utf-8", "error")
+
+
+def test_a_configuration_with_tiny_changes_trains(tmp_path: Path, run: Run) -> None:
+    example = Path(__file__).parents[2] / "examples" / "translation.toml"
+    files = f"data.files={json.dumps([pairs_file()])}"
+    done = run("train", example, "--out", tmp_path / "m", "--set", files, *SMALL, "--set", "stopping.steps=2")
+    assert done.code == 0, done.err
+    assert resolved(tmp_path / "m").network.depth == 16
+
+
+def test_a_budget_is_planned_and_told(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    speed = Speed(1000, 10.0, 100.0, 10, 0.0, 2**20)
+    monkeypatch.setattr(decisions, "measure", lambda *_: speed)
+    done = run("train", pairs_file(), "--out", tmp_path / "m", "--budget", "40s", *SMALL)
+    assert done.code == 0, done.err
+    assert "measuring this machine" in done.out
+    assert load_facts(tmp_path / "m").training["steps"] == 3
+    assert resolved(tmp_path / "m").optimizer.schedule_steps == 3
+
+
+def test_fine_tuning_by_options(undertrained: Path, tmp_path: Path, run: Run) -> None:
+    options = ["--from", undertrained, "--part", "decoder", "--epochs", "1"]
+    done = run("train", pairs_file(), "--out", tmp_path / "m", *options)
+    assert done.code == 0, done.err
+    tokenizer = "source-tokenizer.json"
+    assert (tmp_path / "m" / tokenizer).read_bytes() == (undertrained / tokenizer).read_bytes()
+
+
+# Mistakes
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["gone.tsv"], "gone.tsv"),
+        (["pairs.tsv", "--preset", "tiny"], "there is no preset 'tiny'; choose one of small, medium, large"),
+        (["pairs.tsv", "--recipe", "modren"], "there is no recipe 'modren'; did you mean 'modern'?"),
+        (["pairs.tsv", "--budget", "soon"], "a time is written as 90s, 30m, 2h or 1h30m, got 'soon'"),
+        (["pairs.tsv", "--epochs", "0"], "stopping.epochs"),
+        (["pairs.tsv", "--accuracy", "90"], "stopping.accuracy"),
+        (["pairs.tsv", "--set", "rate=3"], "there is no setting 'rate'; did you mean 'optimizer.rate'?"),
+        (["pairs.tsv", "--set", "rate"], "--set takes section.name=value, got 'rate'"),
+        (["pairs.tsv", "--set", "network.heads=3"], "3 heads do not divide the depth 64"),
+        (["pairs.tsv", "--set", "data.shares=[0.5, 0.5, 0.5]"], "must add up to 1"),
+        (["pairs.tsv", "--set", "data.vocabulary=[9, 9]"], "too small: this text needs at least"),
+        (["pairs.tsv", "--scores", "rouge"], "'bleu' or 'chrf' (got 'rouge')"),
+        (["pairs.tsv", "--columns", "1"], "--columns takes two"),
+        (["pairs.tsv", "--from", "gone"], "gone is not a directory; a model is what `dragoman train --out` writes"),
+        (["pairs.tsv", "--part", "middle"], "'encoder', 'decoder' or 'output' (got 'middle')"),
+        (["pairs.tsv", "--out", "."], "holds no training"),
+        (["pairs.tsv", "--out", "pairs.tsv"], "pairs.tsv"),
+        (["one.tsv"], "one.tsv, line 2: wrong number of columns"),
+        (["empty.tsv"], "empty.tsv is empty"),
+        (["config.toml"], "config.toml: optimizer.rate: "),
+        (["config.toml", "pairs.tsv"], "a configuration stands alone"),
+        (["nodata.toml"], "data.files names no file"),
+        (["gone.toml"], "gone.toml does not exist; check the path"),
+        (["list.toml"], "there is no preset"),
+    ],
+)
+def test_mistakes_are_told_in_one_line(
+    arguments: list[str], expected: str, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_pairs(tmp_path / "pairs.tsv", PAIRS[:40])
+    (tmp_path / "one.tsv").write_text("a\tb\nonly one column\n", encoding="utf-8")
+    (tmp_path / "empty.tsv").touch()
+    (tmp_path / "config.toml").write_text('[optimizer]\nrate = "fast"\n', encoding="utf-8")
+    (tmp_path / "nodata.toml").write_text("seed = 1\n", encoding="utf-8")
+    (tmp_path / "list.toml").write_text('preset = ["small"]\n', encoding="utf-8")
+    done = run("train", *arguments)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("dragoman: ")
+    assert expected in done.err
+    assert len(done.err.splitlines()) == 1
+    assert not (tmp_path / "model").exists(), "a training that never began leaves nothing behind"
+
+
+def test_nothing_to_train_on_is_told_with_the_usage(run: Run) -> None:
+    done = run("train")
+    assert (done.code, done.out) == (2, "")
+    assert "FILE" in done.err
+
+
+def test_a_second_process_in_the_same_directory_is_refused(tmp_path: Path) -> None:
+    with locked(tmp_path / "m"):
+        done = dragoman("train", pairs_file(), "--out", str(tmp_path / "m"), "--epochs", "1", *SMALL)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("dragoman: another process is training in ")
+    assert len(done.stderr.splitlines()) == 1
+
+
+# Ctrl-C
+
+
+def interrupted(arguments: list[str], number: signal.Signals) -> tuple[int, str, str]:
+    """Run a training until its first evaluation, then send it a signal."""
+    process = start(*arguments)
+    assert process.stdout is not None
+    seen = ""
+    while "selection" not in seen:
+        line = process.stdout.readline()
+        assert line, process.communicate()[1]
+        seen += line
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    return process.returncode, seen + out, err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_a_training_that_is_interrupted_can_be_used_and_goes_on(tmp_path: Path, run: Run) -> None:
+    model = tmp_path / "my model"
+    arguments = ["train", pairs_file(), "--out", str(model), *SMALL, "--set", "checkpoints.keep=1"]
+    code, out, err = interrupted([*arguments, "--epochs", "5000"], signal.SIGINT)
+    assert (code, err) == (130, "")
+    assert "Stopped: interrupted (SIGINT)." in out
+    assert "Give the same command again to go on." in out
+    command = next(line for line in out.splitlines() if line.startswith("  dragoman translate "))
+    assert run(*shlex.split(command)[1:]).code == 0
+    before = told_history(model)
+    steps = load_facts(model).training["steps"]
+    assert steps >= before[-1]["step"]
+    code, out, err = interrupted([*arguments, "--epochs", "5000"], signal.SIGTERM)
+    assert (code, err) == (143, "")
+    after = told_history(model)
+    assert after[: len(before)] == before
+    assert len(after) > len(before)
+    assert load_facts(model).training["steps"] > steps
+    epochs = len(after) + 1
+    done = run(*arguments, "--epochs", str(epochs))
+    assert done.code == 0, done.err
+    assert [line["epoch"] for line in told_history(model)] == [float(i + 1) for i in range(epochs)]
+
+
+# What is said at the end
+
+
+@pytest.mark.parametrize(
+    ("pairs", "expected"),
+    [
+        ([("One two three.", "x"), ("The plant is green.", "x")], 'm "The plant is green."'),
+        ([("One.", "x"), ("One two three.", "x"), ("Four five six.", "x")], 'm "One two three."'),
+        ([('He said "no" to me.', "x")], "m 'He said \"no\" to me.'"),
+        ([("It costs $HOME dollars.", "x")], "m 'It costs $HOME dollars.'"),
+        ([("Do not do it!", "x")], "m 'Do not do it!'"),
+        ([("Don't do `it` now", "x")], "m 'Don'\"'\"'t do `it` now'"),
+        ([("Short.", "x")], 'm "Hello."'),
+        ([], 'm "Hello."'),
+    ],
+)
+def test_the_next_command_can_be_pasted(
+    pairs: list[tuple[str, str]], expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("m").mkdir()
+    save_testing(pairs, Path("m"))
+    first, *others = next_commands(Path("m"))
+    assert first == f"dragoman translate {expected}"
+    assert others == (["dragoman evaluate m"] if pairs else [])

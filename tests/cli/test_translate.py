@@ -1,0 +1,265 @@
+"""dragoman translate: only translations on standard output, one line for each line."""
+
+from __future__ import annotations
+
+import json
+import queue
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+
+from dragoman import Translator
+from dragoman.cli.translate import TOGETHER, as_they_come
+from dragoman.errors import DataError
+from dragoman.tasks.translator import Choice
+from tests.cli.running import COMMAND, Run, dragoman, start, text_stream
+from tests.tasks.models import PAIRS
+
+LINES = [source for source, _ in PAIRS[::60]]
+TEXT = LINES[0]
+
+
+def encoded(lines: list[str]) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+# Where texts come from
+
+
+@pytest.mark.ledger("T-6.1-example")
+def test_a_text(undertrained: Path, translator: Translator, run: Run) -> None:
+    done = run("translate", undertrained, TEXT)
+    assert (done.code, done.err) == (0, "")
+    assert done.lines == translator.translate([TEXT])
+
+
+def test_in_a_process_of_its_own(taught: Path) -> None:
+    done = dragoman("translate", str(taught), "green house")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "verde casa\n", "")
+
+
+def test_a_file_line_by_line(undertrained: Path, translator: Translator, run: Run, tmp_path: Path) -> None:
+    lines = [LINES[0], "", "  ", *LINES[1:], "5 boats"]
+    file = tmp_path / "in.txt"
+    expected = translator.translate(lines)
+    assert expected[1:3] == ["", ""]
+    for end, start_mark in (("\n", b""), ("\r\n", b""), ("\n", b"\xef\xbb\xbf")):
+        file.write_bytes(start_mark + "".join(line + end for line in lines).encode())
+        done = run("translate", undertrained, file)
+        assert (done.code, done.err) == (0, "")
+        assert done.out.split("\n") == [*expected, ""]
+    file.write_text("\n".join(lines), encoding="utf-8")  # no end after the last line
+    assert run("translate", undertrained, file).out.split("\n") == [*expected, ""]
+
+
+def test_more_lines_than_are_translated_together(taught: Path, run: Run, tmp_path: Path) -> None:
+    words = ["red", "green house", "moon", "milk"]
+    (tmp_path / "in.txt").write_text("\n".join(words[i % 4] for i in range(TOGETHER + 6)), encoding="utf-8")
+    done = run("translate", taught, tmp_path / "in.txt", "--beam", "1")
+    assert len(done.lines) == TOGETHER + 6
+    assert all(done.lines[i] == done.lines[i % 4] for i in range(TOGETHER + 6))
+
+
+@pytest.mark.parametrize("arguments", [[], ["-"]])
+def test_standard_input(
+    arguments: list[str], undertrained: Path, translator: Translator, run: Run
+) -> None:
+    done = run("translate", undertrained, *arguments, stdin=encoded([*LINES, "", "niño"]))
+    assert (done.code, done.err) == (0, "")
+    assert done.out.split("\n") == [*translator.translate([*LINES, "", "niño"]), ""]
+
+
+def test_nothing_on_standard_input(undertrained: Path, run: Run) -> None:
+    assert run("translate", undertrained) == run("translate", undertrained, "-")
+    assert run("translate", undertrained).out == ""
+
+
+@pytest.mark.parametrize("options", [[], ["--sample", "--seed", "3"]], ids=["beam", "sampling"])
+def test_a_program_that_waits_for_each_answer_gets_it(
+    options: list[str], undertrained: Path, translator: Translator
+) -> None:
+    """And the same answer that a file of all lines gets."""
+    choice = Choice(sample=True, seed=3) if options else Choice()
+    expected = [translation.text for translation in translator.translations(LINES[:3], choice)]
+    process = start("translate", str(undertrained), *options)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    answers: queue.Queue[str] = queue.Queue()
+    listener = threading.Thread(target=lambda: [answers.put(line) for line in process.stdout or ()], daemon=True)
+    listener.start()
+    found = []
+    for line in LINES[:3]:
+        process.stdin.write(line + "\n")
+        process.stdin.flush()
+        found.append(answers.get(timeout=60).rstrip("\n"))
+    process.stdin.close()
+    assert process.wait(timeout=60) == 0
+    listener.join(timeout=60)
+    assert answers.empty()
+    assert process.stderr is not None
+    assert process.stderr.read() == ""
+    process.stdout.close()
+    process.stderr.close()
+    assert found == expected
+
+
+def test_lines_come_together_when_they_are_there_together() -> None:
+    chunks = list(as_they_come(text_stream(b"a\nb\n" * TOGETHER)))
+    assert sum(map(len, chunks)) == 2 * TOGETHER
+    assert max(map(len, chunks)) <= TOGETHER
+    assert len(chunks) < TOGETHER, "a file does not go line by line"
+
+
+def test_bytes_that_are_no_utf_8(undertrained: Path, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "in.txt").write_bytes(b"caf\xe9\n")
+    done = run("translate", undertrained, tmp_path / "in.txt")
+    assert (done.code, done.out) == (2, "")
+    assert "cannot be read as UTF-8 text" in done.err
+    with pytest.raises(DataError, match="standard input is not UTF-8"):
+        list(as_they_come(text_stream(b"good\ncaf\xe9\n")))
+
+
+@pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
+def test_bytes_that_are_no_utf_8_on_any_terminal(locale: str, undertrained: Path) -> None:
+    """Python decodes standard input loosely where no language is set; what is no text is told all the same."""
+    done = dragoman("translate", str(undertrained), stdin=b"caf\xe9\n", environment={"LC_ALL": locale})
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "UTF-8" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_ending_is_no_bug(undertrained: Path, tmp_path: Path) -> None:
+    """dragoman translate model file | head -1"""
+    (tmp_path / "in.txt").write_bytes(encoded(LINES * 400))
+    process = subprocess.Popen(
+        [*COMMAND, "translate", str(undertrained), str(tmp_path / "in.txt"), "--beam", "1"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    assert process.stdout.readline()
+    process.stdout.close()
+    told = process.stderr.read().decode()
+    process.stderr.close()
+    process.wait(timeout=60)
+    assert "Traceback" not in told
+
+
+# How it is told
+
+
+def test_a_long_line_is_told_and_translated(undertrained: Path, run: Run, tmp_path: Path) -> None:
+    words = " ".join(source for source, _ in PAIRS * 4).split()[:5000]
+    (tmp_path / "in.txt").write_text(f"{TEXT}\n{' '.join(words)}\n{TEXT}\n", encoding="utf-8")
+    done = run("translate", undertrained, tmp_path / "in.txt", "--beam", "1")
+    assert done.code == 0
+    assert len(done.lines) == 3
+    assert done.lines[0] == done.lines[2]
+    [told] = done.err.splitlines()
+    assert told.startswith("line 2 (5,000 words) was translated in ")
+    assert int(told.split()[-2].replace(",", "")) > 400
+
+
+def test_several_lines_of_text_are_one(undertrained: Path, run: Run) -> None:
+    done = run("translate", undertrained, "The man\nsees\tbread.")
+    assert done.lines == run("translate", undertrained, "The man sees bread.").lines
+    assert len(done.lines) == 1
+
+
+def test_json_tells_everything(undertrained: Path, translator: Translator, run: Run) -> None:
+    lines = [TEXT, "", "The man sees 25 boats.", " ".join(LINES)]
+    done = run("translate", undertrained, "--json", "--best", "2", stdin=encoded(lines))
+    assert done.code == 0
+    told = [json.loads(line) for line in done.lines]
+    assert [line["source"] for line in told] == lines
+    assert [line["pieces"] for line in told] == [1, 0, 1, len(LINES)]
+    for line, expected in zip(told, translator.translations(lines, Choice(alternatives=2)), strict=True):
+        assert [found["text"] for found in line["translations"]] == [a.text for a in expected.alternatives]
+        scores = [found["score"] for found in line["translations"]]
+        assert scores == pytest.approx([a.score for a in expected.alternatives], abs=1e-3)
+    alignment = told[0]["alignment"]
+    assert alignment["source"][0] == "[START]"
+    assert alignment["reference"][-1] == "[END]"
+    assert [link[1] for link in alignment["links"]] == list(range(len(alignment["reference"]) - 1))
+    assert "alignment" not in told[1]
+    assert "alignment" not in told[3]
+    assert "\\u" not in done.out, "letters are written as letters"
+
+
+def test_several_translations_best_first(undertrained: Path, translator: Translator, run: Run) -> None:
+    done = run("translate", undertrained, TEXT, "--best", "3", "--beam", "5")
+    [expected] = translator.translations([TEXT], Choice(beam=5, alternatives=3))
+    assert done.lines == [alternative.text for alternative in expected.alternatives]
+    assert len(done.lines) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "choice"),
+    [
+        (["--beam", "1"], Choice(beam=1)),
+        (["--length-penalty", "0"], Choice(length_penalty=0.0)),
+        (["--sample", "--seed", "4"], Choice(sample=True, seed=4)),
+        (
+            ["--sample", "--temperature", "0.5", "--top-k", "4", "--top-p", "0.9"],
+            Choice(sample=True, temperature=0.5, top_k=4, top_p=0.9),
+        ),
+        (["--maximum", "2"], Choice(maximum=2)),
+    ],
+)
+def test_options_reach_the_search(
+    options: list[str], choice: Choice, undertrained: Path, translator: Translator, run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "in.txt").write_bytes(encoded(LINES))
+    done = run("translate", undertrained, tmp_path / "in.txt", *options)
+    assert done.lines == [translation.text for translation in translator.translations(LINES, choice)]
+    assert done.lines != translator.translate(LINES), "or the option changes nothing"
+
+
+def test_a_prefix(undertrained: Path, run: Run) -> None:
+    done = run("translate", undertrained, TEXT, "--prefix", "Un amigo vende")
+    assert done.code == 0
+    assert done.out.startswith("Un amigo vende")
+    assert not run("translate", undertrained, TEXT).out.startswith("Un amigo")
+
+
+# Mistakes
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["gone", "text"], "gone is not a directory; a model is what `dragoman train --out` writes"),
+        ([".", "text"], ". holds no model: there is no model.json in it"),
+        (["MODEL", "text", "--best", "5"], "5 alternatives need a beam as wide, got 4"),
+        (["MODEL", "text", "--sample", "--best", "2"], "sampling gives one translation a text"),
+        (["MODEL", "text", "--sample", "--temperature", "0"], "temperature"),
+        (["MODEL", "text", "--sample", "--top-p", "2"], "top_p"),
+        (["MODEL", "text", "--maximum", "0"], "at least one label"),
+        (["MODEL", "--prefix", "x"], "--prefix goes with one TEXT"),
+        (["MODEL", "-", "--prefix", "x"], "--prefix goes with one TEXT"),
+    ],
+)
+def test_mistakes_are_told_in_one_line(
+    arguments: list[str],
+    expected: str,
+    undertrained: Path,
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    told = [str(undertrained) if argument == "MODEL" else argument for argument in arguments]
+    done = run("translate", *told)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("dragoman: ")
+    assert expected in done.err
+    assert len(done.err.splitlines()) == 1
+
+
+def test_a_line_that_is_no_sentence(undertrained: Path, run: Run) -> None:
+    done = run("translate", undertrained, stdin=b"word " * 300_000)
+    assert done.code == 2
+    assert "line 1 is longer than 1,048,576 characters" in done.err

@@ -1,0 +1,236 @@
+"""The same command again goes on where it stopped, and ends where it would have ended."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from dragoman import Translator
+from dragoman.errors import ConfigurationError
+from dragoman.loss import Loss
+from dragoman.tasks.configuration import configuration, merged, read_toml
+from dragoman.tasks.model import load_facts
+from dragoman.tasks.training import locked, train_translator
+from dragoman.training import Outcome, Watcher
+from dragoman.training.interrupts import Interrupts
+from dragoman.training.loop import Training
+from tests.tasks.models import PAIRS, TIME_FIELDS, pairs_file, place, tiny, told_history, write_pairs
+
+SETTINGS: dict[str, Any] = {
+    "optimizer": {"batch": 32, "averaging": 0.9},
+    "network": {"dropout": 0.2},
+    "progress": {"scores": ["chrf"]},
+    "stopping": {"epochs": 3},
+}
+
+
+class Interrupting(Watcher):
+    """Somebody presses Ctrl-C after a step."""
+
+    def __init__(self, step: int) -> None:
+        self.at, self.interrupts = step, Interrupts()
+
+    def step(self, step: int, loss: Loss, training: Training) -> None:
+        if step == self.at:
+            self.interrupts.signal = signal.SIGINT
+
+
+def stopped(settings: dict[str, Any], out: Path, step: int) -> Outcome:
+    watcher = Interrupting(step)
+    return train_translator(settings, out, watcher, watcher.interrupts)[1]
+
+
+@cache
+def uninterrupted() -> Path:
+    train_translator(tiny(SETTINGS), place() / "uninterrupted")
+    return place() / "uninterrupted"
+
+
+def told_facts(directory: Path) -> dict[str, Any]:
+    facts = load_facts(directory).model_dump()
+    facts["training"] = {k: v for k, v in facts["training"].items() if k not in TIME_FIELDS}
+    return facts
+
+
+def check_same(model: Path, other: Path) -> None:
+    for name in ("weights.safetensors", "testing.tsv.gz", "source-tokenizer.json", "reference-tokenizer.json"):
+        assert (model / name).read_bytes() == (other / name).read_bytes(), name
+    assert told_history(model) == told_history(other)
+    assert told_facts(model) == told_facts(other)
+    assert configuration(read_toml(model / "configuration.toml")) == configuration(
+        read_toml(other / "configuration.toml")
+    )
+    last, other_last = (path / "checkpoints" / (path / "checkpoints" / "latest").read_text().strip() for path in (model, other))
+    assert last.name == other_last.name
+    assert (last / "arrays.safetensors").read_bytes() == (other_last / "arrays.safetensors").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "steps", [[1], [13], [10], [29], [4, 5, 22]], ids=lambda steps: "after " + ", ".join(map(str, steps))
+)
+def test_a_training_that_was_stopped_ends_like_one_that_was_not(steps: list[int], tmp_path: Path) -> None:
+    """10 steps an epoch: stopped in the middle of one, at its end, before the last step, several times."""
+    for step in steps:
+        outcome = stopped(tiny(SETTINGS), tmp_path / "model", step)
+        assert (outcome.finished, outcome.reason) == (False, "interrupted (SIGINT)")
+        assert load_facts(tmp_path / "model").training["steps"] == step
+        assert load_facts(tmp_path / "model").training["ended"] is None
+        assert Translator.load(tmp_path / "model").translate(["The man sees bread."])[0], "can be used meanwhile"
+    _, outcome = train_translator(tiny(SETTINGS), tmp_path / "model")
+    assert outcome.finished
+    check_same(tmp_path / "model", uninterrupted())
+
+
+def test_the_first_weights_are_there_before_the_first_evaluation(tmp_path: Path) -> None:
+    stopped(tiny(SETTINGS), tmp_path / "model", 3)
+    assert told_history(tmp_path / "model") == []
+    found = load_file(tmp_path / "model" / "checkpoints" / "step-00000003" / "arrays.safetensors")
+    theta = Translator.load(tmp_path / "model").network.theta.values
+    np.testing.assert_array_equal(theta, found["average"])
+
+
+def test_after_the_first_evaluation_the_best_weights_are_there(tmp_path: Path) -> None:
+    stopped(tiny(SETTINGS), tmp_path / "model", 13)
+    found = load_file(tmp_path / "model" / "checkpoints" / "step-00000010" / "arrays.safetensors")
+    theta = Translator.load(tmp_path / "model").network.theta.values
+    np.testing.assert_array_equal(theta, found["average"])
+
+
+def test_a_finished_training_is_left_as_it_is(tmp_path: Path) -> None:
+    model = Path(shutil.copytree(uninterrupted(), tmp_path / "model"))
+    before = {path: path.read_bytes() for path in model.rglob("*") if path.is_file()}
+    translator, outcome = train_translator(tiny(SETTINGS), model)
+    assert outcome.finished
+    assert outcome.records == []
+    assert outcome.reason == "all 3 epochs were done"
+    after = {path: path.read_bytes() for path in model.rglob("*") if path.is_file()}
+    assert after.keys() == before.keys()
+    for path, data in before.items():
+        if path.name != "model.json":
+            assert after[path] == data, path.name
+    assert told_facts(model) == told_facts(uninterrupted())
+    np.testing.assert_array_equal(
+        translator.network.theta.values, Translator.load(uninterrupted()).network.theta.values
+    )
+
+
+def test_more_epochs_go_on_from_the_end(tmp_path: Path) -> None:
+    model = Path(shutil.copytree(uninterrupted(), tmp_path / "model"))
+    _, outcome = train_translator(tiny(SETTINGS, {"stopping": {"epochs": 4}}), model)
+    assert [record.step for record in outcome.records] == [40]
+    assert [line["step"] for line in told_history(model)] == [10, 20, 30, 40]
+    assert load_facts(model).training["epochs"] == 4.0
+
+
+def test_a_rate_that_has_fallen_to_nothing_is_told(tmp_path: Path) -> None:
+    """A cosine ends with its last planned step: whoever asks for more epochs learns from them, or hears why not."""
+    model = Path(shutil.copytree(uninterrupted(), tmp_path / "model"))
+    told: list[str] = []
+    watcher = Watcher()
+    watcher.notice = told.append  # type: ignore[method-assign]
+    train_translator(tiny(SETTINGS, {"stopping": {"epochs": 4}}), model, watcher, None, told.append)
+    assert told_history(model)[-1]["rate"] > 0 or any("rate" in text for text in told)
+
+
+def test_a_goal_that_was_reached_stays_reached_until_it_is_raised(tmp_path: Path) -> None:
+    goal = tiny({"stopping": {"accuracy": 0.1, "epochs": 5}})
+    _, outcome = train_translator(goal, tmp_path / "model")
+    assert "reached the goal 0.1" in outcome.reason
+    done = len(told_history(tmp_path / "model"))
+    assert done < 5
+    _, outcome = train_translator(goal, tmp_path / "model")
+    assert outcome.records == []
+    _, outcome = train_translator(merged(goal, {"stopping": {"accuracy": 0.99, "epochs": done + 1}}), tmp_path / "model")
+    assert [record.step for record in outcome.records] == [10 * (done + 1)]
+
+
+def test_what_the_recipe_says_does_not_come_back(tmp_path: Path) -> None:
+    """Clipping switched off stays off when the training is taken up again."""
+    settings = tiny(SETTINGS, {"optimizer": {"clip": None, "rate": 0.5}, "progress": {"scores": []}})
+    train_translator(settings, tmp_path / "whole")
+    stopped(settings, tmp_path / "model", 13)
+    train_translator(settings, tmp_path / "model")
+    check_same(tmp_path / "model", tmp_path / "whole")
+
+
+# What is another training
+
+
+def test_other_settings_are_refused_and_nothing_changes(tmp_path: Path) -> None:
+    model = Path(shutil.copytree(uninterrupted(), tmp_path / "model"))
+    before = {path: path.read_bytes() for path in model.rglob("*") if path.is_file()}
+    for change in ({"seed": 1}, {"optimizer": {"rate": 0.5}}, {"network": {"depth": 32}}, {"data": {"joint": True}}):
+        with pytest.raises(ConfigurationError, match=r"holds a training with other settings: .* or another --out"):
+            train_translator(tiny(SETTINGS, change), model)
+    assert {path: path.read_bytes() for path in model.rglob("*") if path.is_file()} == before
+
+
+def test_other_data_under_the_same_name_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "pairs.tsv"
+    write_pairs(file, PAIRS)
+    settings = tiny({"data": {"files": [str(file)]}, "stopping": {"epochs": None, "steps": 1}})
+    train_translator(settings, tmp_path / "model")
+    write_pairs(file, PAIRS[:-1])
+    with pytest.raises(ConfigurationError, match=r"was trained on other data than .*pairs\.tsv holds now; choose another"):
+        train_translator(settings, tmp_path / "model")
+    write_pairs(file, PAIRS)
+    assert train_translator(settings, tmp_path / "model")[1].records == []
+
+
+def test_one_training_at_a_time_in_a_directory(tmp_path: Path) -> None:
+    with locked(tmp_path), pytest.raises(ConfigurationError, match="another process is training in .*; wait, or choose"):
+        train_translator(tiny(SETTINGS), tmp_path)
+    with locked(tmp_path):
+        pass
+
+
+# After a kill
+
+
+def test_a_directory_that_was_only_begun_is_begun_again(tmp_path: Path) -> None:
+    """Killed before the configuration was written: nothing to resume, nothing in the way."""
+    model = tmp_path / "model"
+    stopped(tiny(SETTINGS), model, 1)
+    (model / "configuration.toml").unlink()
+    shutil.rmtree(model / "checkpoints")
+    (model / "weights.safetensors").unlink()
+    (model / ".partial-testing.tsv.gz").write_bytes(b"half")
+    train_translator(tiny(SETTINGS), model)
+    check_same(model, uninterrupted())
+
+
+def test_what_a_kill_left_half_written_is_in_nobodys_way(tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    stopped(tiny(SETTINGS), model, 13)
+    (model / "checkpoints" / ".partial-abc").mkdir()
+    (model / "checkpoints" / ".partial-abc" / "arrays.safetensors").write_bytes(b"half")
+    (model / ".partial-weights.safetensors").write_bytes(b"half")
+    with (model / "history.jsonl").open("a", encoding="utf-8") as history:  # written, but its checkpoint was not
+        history.write(json.dumps({"step": 20, "training_error": 0.0}) + "\n")
+    train_translator(tiny(SETTINGS), model)
+    check_same(model, uninterrupted())
+    assert not list((model / "checkpoints").glob(".partial*"))
+
+
+def test_a_model_that_was_moved_is_trained_on(tmp_path: Path) -> None:
+    stopped(tiny(SETTINGS), tmp_path / "here", 13)
+    (tmp_path / "here").rename(tmp_path / "there")
+    train_translator(tiny(SETTINGS), tmp_path / "there")
+    check_same(tmp_path / "there", uninterrupted())
+
+
+def test_the_saved_configuration_is_the_same_command(tmp_path: Path) -> None:
+    """What was resolved may be given instead of what was asked."""
+    stopped(tiny(SETTINGS), tmp_path / "model", 13)
+    saved = read_toml(tmp_path / "model" / "configuration.toml")
+    assert saved["data"]["files"] == [pairs_file()]
+    train_translator(saved, tmp_path / "model")
+    check_same(tmp_path / "model", uninterrupted())

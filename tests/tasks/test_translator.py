@@ -1,0 +1,209 @@
+"""Text in, text out: any text, alone or beside others, the same every time."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dragoman import Translator
+from dragoman.errors import ConfigurationError, DragomanError
+from dragoman.tasks.translator import Choice
+from tests.tasks.models import PAIRS, WORD_PAIRS
+
+SOURCES = [source for source, _ in PAIRS]
+METHODS = {
+    "beam": Choice(),
+    "greedy": Choice(beam=1),
+    "short": Choice(beam=3, length_penalty=0.0),
+    "sampling": Choice(sample=True, seed=5),
+    "careful": Choice(sample=True, seed=5, top_k=3, temperature=0.5),
+    "nucleus": Choice(sample=True, top_p=0.5),
+}
+
+
+# Any text
+
+
+@pytest.mark.ledger("T-6.1-example")
+def test_from_text_to_text(word_translator: Translator) -> None:
+    """A model that has learnt its words writes them, also in pairs it was never shown."""
+    assert word_translator.translate(["green house", "red moon"]) == ["verde casa", "rojo luna"]
+    found = word_translator.translate([source for source, _ in WORD_PAIRS])
+    right = sum(text == reference for text, (_, reference) in zip(found, WORD_PAIRS, strict=True))
+    assert right > 0.8 * len(WORD_PAIRS)
+
+
+def test_a_text_by_itself_is_no_list(translator: Translator) -> None:
+    with pytest.raises(ConfigurationError, match=r"translate\(\[text\]\)"):
+        translator.translate("The man sees the house.")
+
+
+def test_nothing_is_translated_as_nothing(translator: Translator) -> None:
+    assert translator.translate([]) == []
+    found = translator.translations(["", "   ", "\t\n", SOURCES[0]])
+    assert [translation.text for translation in found[:3]] == ["", "", ""]
+    assert [translation.pieces for translation in found] == [0, 0, 0, 1]
+    assert found[3].text == translator.translate([SOURCES[0]])[0] != ""
+
+
+@pytest.mark.parametrize("text", ["  The man   sees\tbread. ", "The man\nsees\r\nbread.", "The man sees bread.\n"])
+def test_white_space_makes_no_difference(text: str, translator: Translator) -> None:
+    assert translator.translate([text]) == translator.translate(["The man sees bread."])
+
+
+@settings(max_examples=40)
+@given(st.lists(st.text(max_size=60), max_size=4))
+def test_any_text_has_a_translation_in_one_line(texts: list[str]) -> None:
+    from tests.tasks.models import undertrained
+
+    translator = Translator.load(undertrained())
+    found = translator.translations(texts, Choice(beam=2))
+    assert len(found) == len(texts)
+    for text, translation in zip(texts, found, strict=True):
+        assert isinstance(translation.text, str)
+        assert math.isfinite(translation.alternatives[0].score)
+        assert translation.alternatives[0].score <= 0
+        assert (translation.pieces == 0) == (not text.strip())
+
+
+def test_letters_nobody_has_seen(translator: Translator) -> None:
+    texts = ["日本語の文", "Ω ≈ ß", "a\u0301 e\u0301", "\u200b", "x" * 500, "nbsp\u00a0here"]
+    for text, translation in zip(texts, translator.translations(texts), strict=True):
+        assert translation.pieces >= 1, text
+
+
+@pytest.mark.parametrize("text", ["caf\udce9", "\ud800"])
+def test_half_a_character_is_told(text: str, translator: Translator) -> None:
+    """Bytes that are no UTF-8 arrive as lone surrogates from the command line and the file system."""
+    with pytest.raises(DragomanError):
+        translator.translate([text])
+
+
+def test_a_long_text_is_cut_into_pieces(translator: Translator) -> None:
+    """5,000 words, most of them in sentences of a length that was trained on."""
+    text = " ".join(SOURCES)[:30_000]
+    text = " ".join(text.split()[:2000] + ["and"] * 1000 + text.split()[:2000])
+    found = translator.translations([text, SOURCES[0]], Choice(beam=1))
+    assert found[0].pieces > 400
+    assert found[1].pieces == 1
+    assert found[0].text.count(" ") >= found[0].pieces - 1
+    assert "  " not in found[0].text
+    first = translator.translate([SOURCES[0]], beam=1)[0]
+    assert found[0].text.startswith(f"{first} "), "the pieces stand in order"
+
+
+def test_sentences_of_a_long_text_are_translated_as_they_are_alone(translator: Translator) -> None:
+    found = translator.translations([" ".join(SOURCES[:6])])[0]
+    assert found.pieces == 6
+    assert found.text == " ".join(translator.translate(SOURCES[:6]))
+    scores = [t.alternatives[0].score for t in translator.translations(SOURCES[:6])]
+    assert found.alternatives[0].score == pytest.approx(sum(scores) / 6, abs=1e-4)
+
+
+# Alone or together
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_neighbours_change_nothing(method: str, translator: Translator) -> None:
+    """Neither other sentences nor the order: a file in two halves is the file."""
+    choice = METHODS[method]
+    texts = [*SOURCES[::30], "", "The man", "7 boats", SOURCES[0] + " " + SOURCES[1], "Ω"]
+    together = translator.translations(texts, choice)
+    backwards = translator.translations(texts[::-1], choice)[::-1]
+    alone = [translator.translations([text], choice)[0] for text in texts]
+    for one, other, single in zip(together, backwards, alone, strict=True):
+        assert one.text == other.text == single.text
+        assert one.pieces == single.pieces
+        assert one.alternatives[0].score == pytest.approx(single.alternatives[0].score, abs=1e-4)
+
+
+# How labels are chosen
+
+
+def test_a_beam_of_one_is_greedy_and_a_wider_one_is_no_worse(translator: Translator) -> None:
+    greedy = translator.translations(SOURCES[:40], Choice(beam=1))
+    wide = translator.translations(SOURCES[:40], Choice(beam=8))
+    better = [w.alternatives[0].score - g.alternatives[0].score for w, g in zip(wide, greedy, strict=True)]
+    assert sum(better) > 0
+    assert [w.text for w in wide] != [g.text for g in greedy]
+
+
+def test_alternatives_are_different_and_the_best_comes_first(translator: Translator) -> None:
+    for translation in translator.translations(SOURCES[:10], Choice(beam=5, alternatives=5)):
+        scores = [alternative.score for alternative in translation.alternatives]
+        assert len(scores) == 5
+        assert scores == sorted(scores, reverse=True)
+        assert len({alternative.text for alternative in translation.alternatives}) == 5
+        assert translation.text == translation.alternatives[0].text
+    one = translator.translations(SOURCES[:10], Choice(beam=5))
+    five = translator.translations(SOURCES[:10], Choice(beam=5, alternatives=5))
+    assert [t.text for t in one] == [t.text for t in five]
+
+
+def test_a_prefix_is_how_a_translation_begins(translator: Translator) -> None:
+    texts = SOURCES[:4]
+    prefixes = ["La mujer", "El", "", "Un amigo ve"]
+    free = translator.translate(texts)
+    for choice in (Choice(), Choice(beam=1), Choice(sample=True)):
+        found = [translation.text for translation in translator.translations(texts, choice, prefixes)]
+        for text, prefix in zip(found, prefixes, strict=True):
+            assert text.startswith(prefix), choice
+    found = [translation.text for translation in translator.translations(texts, Choice(), prefixes)]
+    assert found[2] == free[2], "an empty prefix forces nothing"
+    assert found[0] != free[0]
+
+
+def test_a_prefix_holds_also_where_a_number_must_be_kept(translator: Translator) -> None:
+    text = "My sister sells 275 boats."
+    found = translator.translations([text], Choice(), ["La mujer"])[0].text
+    assert found.startswith("La mujer")
+    assert found.count("275") == 1
+
+
+def test_prefixes_that_do_not_fit_are_told(translator: Translator) -> None:
+    with pytest.raises(ConfigurationError, match="one prefix for each text"):
+        translator.translations(SOURCES[:2], None, ["El"])
+    with pytest.raises(ConfigurationError, match="short enough to be translated in one piece"):
+        translator.translations([" ".join(SOURCES[:9])], None, ["El"])
+    with pytest.raises(ConfigurationError, match="prefix"):
+        translator.translations([SOURCES[0]], Choice(maximum=1), ["La mujer ve"])
+
+
+def test_a_seed_decides_what_is_drawn(translator: Translator) -> None:
+    texts = SOURCES[:10]
+    drawn = translator.translate(texts, sample=True, seed=1)
+    assert translator.translate(texts, sample=True, seed=1) == drawn
+    assert translator.translate(texts, sample=True, seed=2) != drawn
+    assert len(set(drawn)) > 5
+    assert translator.translate(texts, sample=True, top_k=1) == translator.translate(texts, beam=1)
+    assert translator.translate(texts, sample=True, temperature=1e-6) == translator.translate(texts, beam=1)
+
+
+def test_the_maximum_counts_labels(word_translator: Translator) -> None:
+    assert word_translator.translate(["green house"]) == ["verde casa"]
+    for choice in ({"maximum": 1}, {"maximum": 1, "beam": 1}, {"maximum": 1, "sample": True}):
+        assert len(word_translator.translate(["green house"], **choice)[0].split()) <= 1
+    assert word_translator.translate(["green house"], maximum=1, beam=1) == ["verde"]
+    assert word_translator.translate(["green house"], maximum=2, beam=1) == ["verde casa"]
+
+
+@pytest.mark.parametrize(
+    ("choice", "expected"),
+    [
+        ({"beam": 0}, "beam"),
+        ({"alternatives": 5}, "5 alternatives need a beam as wide, got 4"),
+        ({"alternatives": 0}, "not 0"),
+        ({"sample": True, "alternatives": 2}, "sampling gives one translation a text"),
+        ({"maximum": 0}, "at least one label"),
+        ({"sample": True, "temperature": 0}, "temperature"),
+        ({"sample": True, "top_k": 0}, "top_k"),
+        ({"sample": True, "top_p": 1.5}, "top_p"),
+        ({"length_penalty": math.nan}, "length penalty"),
+    ],
+)
+def test_choices_that_cannot_be_made_are_told(choice: dict[str, object], expected: str, translator: Translator) -> None:
+    with pytest.raises(ConfigurationError, match=expected):
+        translator.translate(SOURCES[:1], **choice)
