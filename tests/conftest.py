@@ -6,6 +6,7 @@ import os
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")  # before NumPy loads: workers share two cores
+os.environ.setdefault("DRAGOMAN_ENGINE", "numpy")  # the definitions; tests/engines asks for the others by name
 
 from collections import defaultdict
 from collections.abc import Iterator

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -85,7 +86,7 @@ class Batch:
         cuts = np.searchsorted(rows, goals)
         nearer = np.abs(rows[cuts - 1] - goals) < np.abs(rows[cuts] - goals)
         ends = [0, *np.unique(np.where(nearer, cuts - 1, cuts)), len(self)]
-        return [self._between(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True) if a < b]
+        return [self._between(int(a), int(b)) for a, b in pairwise(ends) if a < b]
 
     def _between(self, first: int, last: int) -> Batch:
         """Sequences first to last - 1, which know where their rows stood."""

@@ -46,7 +46,7 @@ def test_a_mistake_shows_no_traceback_and_a_bug_does() -> None:
     assert done.stderr == "dragoman: there is no preset 'tiny'; choose one of small, medium, large\n"
     code = (
         "import dragoman.networks; dragoman.networks.preset = lambda *_, **__: 1 / 0\n"
-        "import sys; sys.argv = 'dragoman inspect --preset small --source-vocabulary 9 --reference-vocabulary 9'.split()\n"
+        "import sys; sys.argv = 'x inspect --preset small --source-vocabulary 9 --reference-vocabulary 9'.split()\n"
         "from dragoman.cli import main; main()"
     )
     broken = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

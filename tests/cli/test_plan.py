@@ -36,7 +36,9 @@ def test_every_preset_is_measured_and_told(run: Run, measured: list[TranslationC
     assert (done.code, done.err) == (0, "")
     assert [settings.preset for settings in measured] == ["small", "medium", "large"]
     assert "within 10 min" in done.out
-    rows = {line.split()[1]: [cell.strip() for cell in line.strip("│").split("│")] for line in done.lines if "MB │" in line}
+    rows = {
+        line.split()[1]: [cell.strip() for cell in line.strip("│").split("│")] for line in done.lines if "MB │" in line
+    }
     assert rows["small"] == ["small", "64,000", "5,000", "50 MB", "2 s", "269.5"]
     assert rows["medium"] == ["medium", "128,000", "5,000", "50 MB", "5 s", "107.8"]
     assert rows["large"] == ["large", "256,000", "5,000", "50 MB", "21 s", "25.7"]

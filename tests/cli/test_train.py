@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import shlex
 import signal
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +21,11 @@ from dragoman.tasks.configuration import TranslationConfiguration, configuration
 from dragoman.tasks.model import load_facts, save_testing
 from dragoman.tasks.planning import Speed
 from dragoman.tasks.training import locked
-from tests.cli.running import Run, dragoman, start
+from tests.cli.running import COMMAND, Run, dragoman, start
 from tests.tasks.models import PAIRS, WORD_PAIRS, pairs_file, told_history, write_pairs
 
 SMALL = [
+    *("--threads", "1"),
     *("--set", "network.depth=16", "--set", "network.perceptron_depth=32", "--set", "network.heads=2"),
     *("--set", "optimizer.batch=32", "--set", "data.shares=[0.8, 0.1, 0.1]"),
 ]
@@ -165,6 +168,7 @@ def test_recipe_below_file_below_options_below_assignments(tmp_path: Path, asked
         (["--accuracy", "0.9"], "stopping.accuracy", 0.9),
         (["--patience", "4"], "stopping.patience", 4),
         (["--seed", "7"], "seed", 7),
+        (["--threads", "2"], "threads", 2),
         (["--from", "base"], "start.model", "base"),
         (["--part", "encoder"], "start.train", "encoder"),
         (["--scores", "bleu, chrf"], "progress.scores", ("bleu", "chrf")),
@@ -190,10 +194,8 @@ def test_every_option_is_a_setting(options: list[str], name: str, value: object,
 
 def test_an_option_that_is_not_given_leaves_the_file_alone(tmp_path: Path, asked: Any) -> None:
     file = tmp_path / "config.toml"
-    text = (
-        '[data]\nfiles = ["a.tsv"]\nencoding = "latin-1"\non_bad_line = "skip"\nheader = true\n[progress]\nsamples = 2\n'
-    )
-    file.write_text(text, encoding="utf-8")
+    text = '[data]\nfiles = ["a.tsv"]\nencoding = "latin-1"\non_bad_line = "skip"\nheader = true\n'
+    file.write_text(text + "[progress]\nsamples = 2\n", encoding="utf-8")
     settings, _ = asked(file)
     assert (settings.data.encoding, settings.data.on_bad_line, settings.data.header) == ("latin-1", "skip", True)
     assert settings.progress.samples == 2
@@ -336,6 +338,46 @@ def test_a_training_that_is_interrupted_can_be_used_and_goes_on(tmp_path: Path, 
     done = run(*arguments, "--epochs", str(epochs))
     assert done.code == 0, done.err
     assert [line["epoch"] for line in told_history(model)] == [float(i + 1) for i in range(epochs)]
+
+
+# In a terminal
+
+
+@pytest.mark.skipif(os.name == "nt", reason="terminals of POSIX")
+@pytest.mark.parametrize("width", [80, 120])
+def test_what_a_terminal_shows_fits_into_it(width: int, tmp_path: Path) -> None:
+    """One line that is drawn again and again, a row for every evaluation, and nothing cut off."""
+    write_pairs(tmp_path / "pairs.tsv", PAIRS)
+    shown = in_terminal(["train", "pairs.tsv", "--epochs", "30", *SMALL], width, tmp_path)
+    rows = re.split(r"[\r\n]+", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "\n", shown))
+    assert max(map(len, rows)) <= width
+    assert "…" not in shown
+    assert any(re.search(r"\d+%.* left", row) for row in rows), "how far it is, and how long it takes"
+    assert "Stopped: all 30 epochs were done." in shown
+
+
+def in_terminal(arguments: list[str], width: int, place: Path) -> str:
+    """What a command writes to a terminal of a width."""
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
+    environment = {**os.environ, "TERM": "xterm-256color"}
+    environment.pop("COLUMNS", None)
+    process = subprocess.Popen(
+        [*COMMAND, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, env=environment, cwd=place
+    )
+    os.close(theirs)
+    seen = b""
+    with contextlib.suppress(OSError):  # Linux tells the end of a terminal as an error
+        while part := os.read(ours, 1 << 16):
+            seen += part
+    os.close(ours)
+    assert process.wait(timeout=60) == 0, seen.decode()
+    return seen.decode()
 
 
 # What is said at the end

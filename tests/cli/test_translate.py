@@ -63,9 +63,7 @@ def test_more_lines_than_are_translated_together(taught: Path, run: Run, tmp_pat
 
 
 @pytest.mark.parametrize("arguments", [[], ["-"]])
-def test_standard_input(
-    arguments: list[str], undertrained: Path, translator: Translator, run: Run
-) -> None:
+def test_standard_input(arguments: list[str], undertrained: Path, translator: Translator, run: Run) -> None:
     done = run("translate", undertrained, *arguments, stdin=encoded([*LINES, "", "niño"]))
     assert (done.code, done.err) == (0, "")
     assert done.out.split("\n") == [*translator.translate([*LINES, "", "niño"]), ""]

@@ -1,4 +1,4 @@
-"""No test touches the user's cache, and trained models are shared."""
+"""No test touches the user's cache or compiles kernels, and trained models are shared."""
 
 from __future__ import annotations
 
@@ -13,9 +13,13 @@ from tests.tasks import models
 
 @pytest.fixture(scope="session", autouse=True)
 def own_cache() -> Iterator[None]:
-    """Prepared datasets go to the tests' own directory, also those of commands in other processes."""
+    """Prepared datasets go to the tests' own directory, also those of commands in other processes.
+
+    The engine is the one that every test of this process expects.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(models.place() / "cache"))
+        patch.setenv("DRAGOMAN_ENGINE", "numpy")
         yield
 
 

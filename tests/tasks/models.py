@@ -48,11 +48,26 @@ PAIRS = [
     for does, hace in DOES.items()
     for what, que in WHAT.items()
 ]
-ENGLISH = "red blue green house dog cat tree sun moon water fire stone bread milk book".split()
-SPANISH = "rojo azul verde casa perro gato árbol sol luna agua fuego piedra pan leche libro".split()
-WORDS = list(zip(ENGLISH, SPANISH, strict=True))
+WORDS = [
+    ("red", "rojo"),
+    ("blue", "azul"),
+    ("green", "verde"),
+    ("house", "casa"),
+    ("dog", "perro"),
+    ("cat", "gato"),
+    ("tree", "árbol"),
+    ("sun", "sol"),
+    ("moon", "luna"),
+    ("water", "agua"),
+    ("fire", "fuego"),
+    ("stone", "piedra"),
+    ("bread", "pan"),
+    ("milk", "leche"),
+    ("book", "libro"),
+]
 WORD_PAIRS = WORDS + [(f"{a} {c}", f"{b} {d}") for a, b in WORDS for c, d in WORDS]
 TINY: dict[str, Any] = {
+    "threads": 1,
     "data": {"shares": [0.8, 0.1, 0.1]},
     "network": {"depth": 16, "perceptron_depth": 32, "heads": 2},
     "optimizer": {"batch": 32, "rate": 0.01},
@@ -95,6 +110,7 @@ def undertrained() -> Path:
 def taught() -> Path:
     """The directory of a model that translates one or two words, one for one, and is right most of the time."""
     settings: dict[str, Any] = {
+        "threads": 1,
         "data": {
             "files": [write_pairs(place() / "words.tsv", WORD_PAIRS)],
             "tokenizer": "words",

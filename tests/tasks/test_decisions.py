@@ -183,6 +183,12 @@ def test_stopping_rules_checkpoints_and_progress_may_change() -> None:
     assert settings.optimizer.schedule_steps == 100
 
 
+@pytest.mark.parametrize(("now", "expected"), [({}, 3), ({"threads": 2}, 2)])
+def test_another_computer_may_have_other_cores(now: Any, expected: int) -> None:
+    settings = continued(configuration({"preset": "small", **now}), saved(threads=3), "model")
+    assert settings.threads == expected
+
+
 @pytest.mark.parametrize(
     ("stopping", "epochs", "steps"),
     [({}, 12, None), ({"accuracy": 0.9}, 12, None), ({"steps": 5}, None, 5), ({"epochs": 3}, 3, None)],

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,9 +17,10 @@ from dragoman.tasks.components import fixed_batches
 from dragoman.tasks.configuration import configuration
 from dragoman.tasks.corpus import open_corpus
 from dragoman.tasks.model import load_testing
+from dragoman.tasks.training import train_translator
 from dragoman.tasks.translator import Choice
 from dragoman.training.loop import Tally
-from tests.tasks.models import PAIRS, WORD_PAIRS, WORDS, tiny
+from tests.tasks.models import PAIRS, WORD_PAIRS, WORDS, tiny, write_pairs
 
 
 def log_probability(translator: Translator, source: list[int], reference: list[int]) -> float:
@@ -78,7 +81,7 @@ def test_a_translation_carries_the_mean_of_its_own_score(word_translator: Transl
 
 
 def test_scores_do_not_depend_on_neighbours(translator: Translator) -> None:
-    pairs = PAIRS[::5] + [("The man sees 5 boats.", "El hombre ve 5 barcos.")]
+    pairs = [*PAIRS[::5], ("The man sees 5 boats.", "El hombre ve 5 barcos.")]
     assert len(pairs) > 64, "more than one batch"
     together = translator.score(pairs)
     assert translator.score(pairs[::-1])[::-1] == pytest.approx(together, abs=1e-3)
@@ -147,6 +150,23 @@ def test_error_and_accuracy_are_those_of_the_loss_index(translator: Translator) 
     assert found.perplexity == pytest.approx(math.exp(found.error))
 
 
+def test_error_and_accuracy_are_of_what_the_network_sees(tmp_path: Path) -> None:
+    """A number that both sides hold is masked in an evaluation as it was in training."""
+    pairs = [(f"{s[:-1]} {i}, {i} and {i + 1}.", f"{r[:-1]} {i}, {i} y {i + 1}.") for i, (s, r) in enumerate(PAIRS)]
+    file = write_pairs(tmp_path / "numbers.tsv", pairs)
+    settings = tiny({"data": {"files": [file]}, "stopping": {"epochs": None, "steps": 3}})
+    translator, _ = train_translator(settings)
+    part = open_corpus(configuration(settings).data).dataset(0).part("testing")
+    tally = Tally()
+    for batch in fixed_batches(part):
+        tally.add(LossIndex().evaluate(translator.network, batch))
+    texts = list(zip(part.texts("source"), part.texts("reference"), strict=True))
+    found = translator.evaluate(texts, Choice(beam=1))
+    assert found.positions == tally.total().positions
+    assert found.error == pytest.approx(tally.total().error, abs=1e-5)
+    assert found.accuracy == pytest.approx(tally.total().accuracy)
+
+
 def test_evaluation_tells_how_far_it_is_and_what_was_written(translator: Translator) -> None:
     told: list[int] = []
     pairs = PAIRS + PAIRS[:160]  # more than one chunk of 512
@@ -162,6 +182,6 @@ def test_exact_matches_and_scores_are_of_the_translations(word_translator: Trans
     right = sum(text == reference for text, (_, reference) in zip(written, WORD_PAIRS, strict=True))
     assert found.exact == right / len(WORD_PAIRS)
     assert found.chrf.value > 80
-    swapped = word_translator.evaluate([(s, r) for (s, _), (_, r) in zip(WORDS, WORDS[1:], strict=False)])
+    swapped = word_translator.evaluate([(s, r) for (s, _), (_, r) in itertools.pairwise(WORDS)])
     assert swapped.exact == 0
     assert swapped.error > found.error

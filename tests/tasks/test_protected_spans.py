@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from dragoman import Translator
 from dragoman.data import toys
 from dragoman.data.protection import STANDINS, mask, protected_spans
+from dragoman.decoding import Hypothesis
 from dragoman.tasks.translator import Choice
 from tests.tasks.models import WHAT, WHO, tiny, undertrained
 
@@ -91,8 +93,26 @@ def test_more_spans_than_there_are_standins() -> None:
     check(" ".join(f"{{x{n}}}" for n in range(50)), Choice(beam=1))
 
 
+def test_spans_without_a_standin_are_kept_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also by a network that carries over every stand-in and nothing else."""
+    translator = Translator.load(undertrained())
+
+    def only_standins(network: object, sources: list[Any], *_: object) -> list[list[Hypothesis]]:
+        texts = translator.source_tokenizer.decode(sources)
+        kept = [" ".join(letter for letter in text if letter in STANDINS) for text in texts]
+        return [[Hypothesis.of(labels, -1.0, True)] for labels in translator.reference_tokenizer.encode(kept)]
+
+    monkeypatch.setattr("dragoman.tasks.translator.decode", only_standins)
+    few, many = ("{a} {b}", " ".join(f"{{{letter}}}" for letter in "abcdefghijkl"))
+    assert mask(few).complete
+    assert not mask(many).complete
+    assert [translation.text for translation in translator.translations([few, many])] == [few, many]
+
+
 def test_a_long_text_of_spans_and_words() -> None:
-    text = " ".join(f"The man sees {n} boats at http://example.org/{n} , {{name}} and more ." for n in range(1000, 1050))
+    text = " ".join(
+        f"The man sees {n} boats at http://example.org/{n} , {{name}} and more ." for n in range(1000, 1050)
+    )
     translation = Translator.load(undertrained()).translations([text], Choice(beam=1))[0]
     assert translation.pieces > 50
     for n in range(1000, 1050):

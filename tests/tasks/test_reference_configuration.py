@@ -68,9 +68,7 @@ def test_the_names_after_a_value_can_be_chosen(name: str) -> None:
         model = model.model_fields[section].annotation  # type: ignore[assignment]
     annotation = model.model_fields[inner].annotation
     choices = [name for name in get_args(annotation) if isinstance(name, str)]
-    line = next(
-        line for line in EXAMPLE.read_text(encoding="utf-8").splitlines() if re.match(rf"{inner} = ", line)
-    )
+    line = next(line for line in EXAMPLE.read_text(encoding="utf-8").splitlines() if re.match(rf"{inner} = ", line))
     for choice in choices:
         assert re.search(rf"\b{choice}\b", line), f"{name} may be {choice}"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -143,7 +142,6 @@ def test_it_may_be_called_from_python(tmp_path: Path) -> None:
 
 
 # The best is kept
-
 
 
 def overfitting(directory: Path) -> dict[str, Any]:
@@ -421,7 +419,7 @@ def test_fine_tuning_protects_what_the_model_protects(tmp_path: Path) -> None:
     """Its vocabulary has no stand-ins: masked, a number would become a label that means nothing."""
     plain, _ = train_translator(tiny({"data": {"protect": False}}, STEPS), tmp_path / "base")
     assert plain.source_tokenizer.unknown_in(STANDINS) > 0
-    numbered = write_pairs(tmp_path / "numbers.tsv", [(f"{s} 25 http://a.org", f"{r} 25 http://a.org") for s, r in PAIRS])
+    numbered = write_pairs(tmp_path / "numbers.tsv", [(f"{s} 25 www.a.org", f"{r} 25 www.a.org") for s, r in PAIRS])
     settings = {
         "data": {"files": [numbered], "shares": [0.8, 0.1, 0.1]},
         "start": {"model": str(tmp_path / "base")},
@@ -456,10 +454,10 @@ def test_nothing_is_left_of_a_dataset_outside_the_cache(tmp_path: Path, monkeypa
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     train_translator(tiny(STEPS))
     assert [path.name for path in tmp_path.iterdir()] == ["cache"]
-    kept = [path for path in (tmp_path / "cache" / "dragoman" / "datasets").iterdir()]
+    kept = list((tmp_path / "cache" / "dragoman" / "datasets").iterdir())
     assert len(kept) == 1
     before = {path: path.stat().st_mtime_ns for path in kept[0].iterdir()}
     train_translator(tiny(STEPS))
-    assert {path: os.stat(path).st_mtime_ns for path in kept[0].iterdir()} == before, "found again, not made again"
+    assert {path: path.stat().st_mtime_ns for path in kept[0].iterdir()} == before, "found again, not made again"
     about = json.loads((kept[0] / "about.json").read_text(encoding="utf-8"))
     assert about["samples"] == len(PAIRS)

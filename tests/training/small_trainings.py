@@ -120,9 +120,9 @@ CASES = {
         lambda: Perceptrons(3, 1),
         CURVE,
         optimizer=RMSprop,
-        schedule=lambda: Plateau(2.0, patience=1),
+        schedule=lambda: Plateau(2.0, patience=2),
         settings={
-            "stopping": Stopping(epochs=6),
+            "stopping": Stopping(epochs=8),
             "loss_index": LossIndex(MeanSquaredError(), Regularization("l1", 0.01)),
         },
     ),

@@ -8,10 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dragoman.batch import Batch
 from dragoman.errors import ConfigurationError, FileFormatError
+from dragoman.graph import Parameter, Value
+from dragoman.layers import Run
 from dragoman.loss import LossIndex, Regularization
+from dragoman.networks import Network
 from dragoman.optimization import Adam, Constant, Plateau
 from dragoman.training import Checkpoints, Selection, Stopping
+from dragoman.training.loop import layout
 from tests.training.perceptrons import Perceptrons
 from tests.training.small_trainings import (
     CASES,
@@ -219,12 +224,22 @@ def test_it_is_that_of_the_same_network(tmp_path: Path) -> None:
             Case(other, POINTS).build(tmp_path).run()
 
 
-def test_another_layout_of_as_many_parameters_is_another_network(tmp_path: Path) -> None:
-    counts = {Perceptrons(3, 3, 2).count(), Perceptrons(1, 5, 1, 2).count()}
-    assert counts == {20}
-    Case(lambda: Perceptrons(3, 3, 2), POINTS).build(tmp_path).run()
-    with pytest.raises(FileFormatError, match="saved from another network"):
-        Case(lambda: Perceptrons(1, 5, 1, 2), POINTS).build(tmp_path).run()
+class Named(Network):
+    """One table under a name of one's own"""
+
+    def __init__(self, name: str, *shape: int) -> None:
+        setattr(self, name, Parameter(np.ones(shape)))
+        self._bind()
+
+    def __call__(self, batch: Batch, run: Run | None = None) -> Value:
+        raise NotImplementedError
+
+
+def test_names_and_shapes_make_a_network_what_it_is() -> None:
+    told = {layout(Named(name, *shape)) for name in ("table", "weights") for shape in ((2, 6), (6, 2), (12,))}
+    assert len(told) == 6
+    assert layout(Named("table", 2, 6)) == layout(Named("table", 2, 6))
+    assert layout(Perceptrons(3, 4, 2, seed=1)) == layout(Perceptrons(3, 4, 2, seed=2))
 
 
 def test_it_is_that_of_the_same_algorithm(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ def plan(
 ) -> None:
     """Measure this machine for some seconds; predict speed, memory and time of every preset on these pairs."""
     from dragoman.cli.train import _from_files
+    from dragoman.engines import use_fastest
     from dragoman.networks import PRESETS
     from dragoman.tasks.configuration import configuration, merged
     from dragoman.tasks.corpus import open_corpus
@@ -40,6 +41,7 @@ def plan(
     table = Table(title=f"On this machine, within {told_time(seconds)}", title_justify="left", header_style="dim")
     for heading in ("preset", "parameters", "tokens/s", "memory", "an epoch", "epochs in the budget"):
         table.add_column(heading, justify="left" if heading == "preset" else "right")
+    use_fastest(lambda text: screen.print(text, style="dim", highlight=False))
     with threadpool_limits(1):
         for name in PRESETS:
             speed = measure(configuration(merged(given, {"preset": name})), dataset)

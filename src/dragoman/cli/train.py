@@ -38,6 +38,7 @@ def train(
     epochs: Annotated[int | None, typer.Option(help="Passes over the training part.")] = None,
     accuracy: Annotated[float | None, typer.Option(help="Stop at this training accuracy.")] = None,
     patience: Annotated[int | None, typer.Option(help="Stop after so many evaluations without a better one.")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads to train with; default: the cores.")] = None,
     seed: Annotated[int | None, typer.Option(help="Another seed, another training.")] = None,
     start: Annotated[
         str | None, typer.Option("--from", metavar="MODEL", help="Go on from a trained model, with its vocabulary.")
@@ -64,6 +65,7 @@ def train(
         "preset": preset,
         "recipe": recipe,
         "seed": seed,
+        "threads": threads,
         "data": {
             "format": format,
             "columns": columns_of(columns),

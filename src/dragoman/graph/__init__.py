@@ -2,7 +2,7 @@
 
 from dragoman.graph.backpropagate import backpropagate
 from dragoman.graph.gradient_check import GradientReport, gradient_check
-from dragoman.graph.operation import Operation, current_engine, operation, use_engine
+from dragoman.graph.operation import Operation, current_engine, operation, replaceable, use_engine
 from dragoman.graph.tensor import Array, Backward, Parameter, Pending, Tensor, Value, value_of
 from dragoman.graph.theta import Theta
 
@@ -20,6 +20,7 @@ __all__ = [
     "current_engine",
     "gradient_check",
     "operation",
+    "replaceable",
     "use_engine",
     "value_of",
 ]

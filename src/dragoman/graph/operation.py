@@ -16,13 +16,8 @@ _engine = "numpy"
 _engines: set[str] = {"numpy"}
 
 
-class Operation(Generic[Result]):
-    """A differentiable function of arrays, callable on tensors.
-
-    Positional arguments are the inputs it can be differentiated by, and `backward` returns one derivative for each
-    (or `None`); keyword arguments are everything else: labels, offsets, switches. The call is recorded exactly when an
-    input wants a gradient, so on plain arrays it is a plain function.
-    """
+class Replaceable(Generic[Result]):
+    """A function whose definition an engine may replace by a faster one under the same contract."""
 
     def __init__(self, definition: Callable[..., Any]) -> None:
         functools.update_wrapper(self, definition)
@@ -30,18 +25,11 @@ class Operation(Generic[Result]):
         self.definition = definition
         self._faster: dict[str, Callable[..., Any]] = {}
 
-    def __call__(self, *inputs: Value | None, **options: Any) -> Result:
-        for name, option in options.items():
-            if isinstance(option, Tensor):
-                raise GraphError(f"{self.name}: '{name}' is a tensor, but only positional inputs are differentiated")
-        arrays = tuple(x.value if isinstance(x, Tensor) else x for x in inputs)
-        result, backward = self._compute(arrays, options)
-        if not any(isinstance(x, Tensor) and x.wants_gradient for x in inputs):
-            return result  # type: ignore[no-any-return]
-        return self._record(inputs, result, backward)  # type: ignore[no-any-return]
+    def __call__(self, *arguments: Any, **options: Any) -> Result:
+        return self._compute(arguments, options)  # type: ignore[no-any-return]
 
     def register(self, engine: str) -> Callable[[Function], Function]:
-        """Decorator: `function` computes this operation in the named engine, under the same contract.
+        """Decorator: `function` computes this in the named engine, under the same contract.
 
         It may return `NotImplemented` for inputs it does not cover; the definition then runs.
         """
@@ -64,6 +52,25 @@ class Operation(Generic[Result]):
                 return outcome
         return self.definition(*arrays, **options)
 
+
+class Operation(Replaceable[Result]):
+    """A differentiable function of arrays, callable on tensors.
+
+    Positional arguments are the inputs it can be differentiated by, and `backward` returns one derivative for each
+    (or `None`); keyword arguments are everything else: labels, offsets, switches. The call is recorded exactly when an
+    input wants a gradient, so on plain arrays it is a plain function.
+    """
+
+    def __call__(self, *inputs: Value | None, **options: Any) -> Result:
+        for name, option in options.items():
+            if isinstance(option, Tensor):
+                raise GraphError(f"{self.name}: '{name}' is a tensor, but only positional inputs are differentiated")
+        arrays = tuple(x.value if isinstance(x, Tensor) else x for x in inputs)
+        result, backward = self._compute(arrays, options)
+        if not any(isinstance(x, Tensor) and x.wants_gradient for x in inputs):
+            return result  # type: ignore[no-any-return]
+        return self._record(inputs, result, backward)  # type: ignore[no-any-return]
+
     def _record(self, inputs: tuple[Any, ...], result: Any, backward: Backward) -> Any:
         """Wrap the arrays among the outputs; counts and other plain outputs carry no gradient."""
         outputs = result if isinstance(result, tuple) else (result,)
@@ -85,6 +92,11 @@ def operation(
 def operation(definition: Callable[..., Any]) -> Operation[Any]:
     """Make a function that returns `(value, backward)` work on tensors."""
     return Operation(definition)
+
+
+def replaceable(definition: Callable[..., Result]) -> Replaceable[Result]:
+    """Let engines replace a function that is not differentiated."""
+    return Replaceable(definition)
 
 
 def use_engine(name: str) -> None:

@@ -146,7 +146,7 @@ class LossIndex:
     def regularized(
         self, network: Differentiable, error: float, hits: float, positions: float, gradient: Array
     ) -> Loss:
-        """The loss of an error, whose gradient gets that of the regularization: once, however many shards there were."""
+        """The loss of an error, whose gradient gets that of the regularization: once, however many the shards."""
         if self.regularization is not None:
             self.regularization.add_gradient(network.theta, gradient)
         return self._loss(network, error, hits, positions)

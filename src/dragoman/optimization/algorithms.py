@@ -9,6 +9,7 @@ import numpy as np
 
 from dragoman.errors import ConfigurationError, DragomanWarning
 from dragoman.graph import Array
+from dragoman.operations.sweeps import adam_sweep
 from dragoman.optimization.convergence import a_priori_conditions
 from dragoman.optimization.optimizer import Optimizer
 
@@ -77,6 +78,7 @@ class Adam(Optimizer):
     """
 
     moment_names: ClassVar[tuple[str, ...]] = ("m", "v")
+    decay = 0.0
 
     def __init__(
         self,
@@ -110,6 +112,22 @@ class Adam(Optimizer):
         vhat = v / (1 - self.beta2**self.age)
         below = np.sqrt(vhat) + self.epsilon if self.form == "outside" else np.sqrt(vhat + self.epsilon)
         return -rate * mhat / below
+
+    def apply(self, theta: Array, gradient: Array, rate: float, *moments: Array) -> None:
+        done = adam_sweep(
+            theta,
+            gradient,
+            *moments,
+            rate=rate,
+            beta1=self.beta1,
+            beta2=self.beta2,
+            epsilon=self.epsilon,
+            inside=self.form == "inside",
+            age=self.age,
+            decay=self.decay,
+        )
+        if not done:
+            super().apply(theta, gradient, rate, *moments)
 
 
 class AdamW(Adam):

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
 from typing import ClassVar
 
 import numpy as np
 
 from dragoman.errors import ConfigurationError, NonFiniteError, ShapeError
 from dragoman.graph import Array, Theta
+
+PART = 1 << 16  # numbers
+
+Each = Callable[[Callable[[slice], None], list[slice]], Iterable[None]]
 
 
 class Optimizer(ABC):
@@ -36,8 +41,12 @@ class Optimizer(ABC):
         self.t, self.age, self.moments = t, age, moments
         self._segments = theta.trainable()
 
-    def update(self, theta: Theta, gradient: Array, rate: float) -> None:
-        """One step with learning rate eta."""
+    def apply(self, theta: Array, gradient: Array, rate: float, *moments: Array) -> None:
+        """Change one segment of theta and its moments in place."""
+        theta += self.delta(theta, gradient, rate, *moments)
+
+    def update(self, theta: Theta, gradient: Array, rate: float, each: Each = map) -> None:
+        """One step with learning rate eta. `each` runs parts of the sweep, one after the other or on threads."""
         if gradient.shape != theta.values.shape:
             raise ShapeError(f"the gradient has shape {gradient.shape}, theta has shape {theta.values.shape}")
         segments = theta.trainable()
@@ -48,16 +57,31 @@ class Optimizer(ABC):
             self.moments = {name: np.zeros_like(theta.values) for name in self.moment_names}
         self.t += 1
         self.age += 1
-        for segment in segments:
-            values = theta.values[segment]
-            moments = [self.moments[name][segment] for name in self.moment_names]
-            values += self.delta(values, gradient[segment], rate, *moments)
+
+        def sweep(part: slice) -> None:
+            moments = [self.moments[name][part] for name in self.moment_names]
+            self.apply(theta.values[part], gradient[part], rate, *moments)
+
+        for _ in each(sweep, parts_of(segments)):
+            pass
+
+
+def parts_of(segments: list[slice]) -> list[slice]:
+    """Segments cut into parts that threads can share and a cache can hold."""
+    return [
+        slice(start, min(start + PART, segment.stop))
+        for segment in segments
+        for start in range(segment.start, segment.stop, PART)
+    ]
 
 
 def gradient_norm(theta: Theta, gradient: Array) -> float:
     """Euclidean norm of the gradient of the trainable parameters."""
-    squares = [float(np.square(gradient[s], dtype=np.float64).sum()) for s in theta.trainable()]
-    return math.sqrt(sum(squares))
+    with np.errstate(all="ignore"):  # what is not finite is told by whoever asked
+        squares = sum(float(np.dot(gradient[s], gradient[s])) for s in parts_of(theta.trainable()))
+        if not math.isfinite(squares):  # too large for single precision, or not a number
+            squares = sum(float(np.square(gradient[s], dtype=np.float64).sum()) for s in theta.trainable())
+    return math.sqrt(squares)
 
 
 def clip_gradient(theta: Theta, gradient: Array, maximum: float = math.inf) -> float:

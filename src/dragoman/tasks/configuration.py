@@ -126,6 +126,7 @@ class TranslationConfiguration(Configuration):
     recipe: str = "modern"
     seed: int = Field(default=0, ge=0, lt=2**63)
     out: str = "model"
+    threads: Positive | None = None
     data: DataSettings = DataSettings()
     network: TransformerSettings = TransformerSettings()
     loss: LossSettings = LossSettings()

@@ -14,9 +14,10 @@ from dragoman.tasks.configuration import Settings, TranslationConfiguration, con
 from dragoman.tasks.model import ModelFacts
 from dragoman.tasks.planning import measure
 from dragoman.training.stopping import told_time
+from dragoman.training.workers import physical_cores
 
 LONGEST_WARM_UP = 1000
-MAY_CHANGE = ("out", "stopping", "checkpoints", "progress")  # when a training is taken up again
+MAY_CHANGE = ("out", "threads", "stopping", "checkpoints", "progress")  # when a training is taken up again
 
 
 def preset_for(pairs: int) -> str:
@@ -64,6 +65,7 @@ def paced(
     warm_up = min(LONGEST_WARM_UP, whole // 10) if optimizer.warm_up is None else optimizer.warm_up
     return settings.model_copy(
         update={
+            "threads": settings.threads or physical_cores(),
             "optimizer": optimizer.model_copy(update={"schedule_steps": whole, "warm_up": warm_up}),
             "stopping": stopping.model_copy(update={"steps": steps, "epochs": epochs}),
         }
@@ -86,7 +88,8 @@ def continued(asked: TranslationConfiguration, saved: TranslationConfiguration, 
     if stopping.epochs is None and stopping.steps is None:  # decided by the data then, and still
         limits = {name: getattr(saved.stopping, name) for name in ("epochs", "steps")}
         stopping = stopping.model_copy(update=limits)
-    return saved.model_copy(update={name: getattr(asked, name) for name in MAY_CHANGE} | {"stopping": stopping})
+    kept = {name: getattr(asked, name) for name in MAY_CHANGE}
+    return saved.model_copy(update=kept | {"stopping": stopping, "threads": asked.threads or saved.threads})
 
 
 def _compared(asked: Any, saved: Any, prefix: str = "") -> list[tuple[str, Any, Any]]:

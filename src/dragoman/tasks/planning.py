@@ -17,6 +17,7 @@ from dragoman.networks import Transformer, TransformerConfiguration
 from dragoman.operations import Noise
 from dragoman.optimization import Adam, clip_gradient
 from dragoman.tasks.configuration import TranslationConfiguration
+from dragoman.training.workers import Workers, physical_cores
 
 MEASURED = 3.0  # seconds of training steps
 RESERVE = 0.9  # of a budget that is planned for: a machine is slower at times, and saving takes some
@@ -57,6 +58,7 @@ def measure(settings: TranslationConfiguration, dataset: Dataset, seconds: float
         )
     )
     index, adam = LossIndex(CrossEntropy(settings.loss.smoothing)), Adam()
+    workers = Workers(settings.threads or physical_cores())
     times: list[float] = []
     tokens = memory = 0
     began = time.perf_counter()
@@ -65,15 +67,16 @@ def measure(settings: TranslationConfiguration, dataset: Dataset, seconds: float
         if not times:
             tracemalloc.start()
         started = time.perf_counter()
-        _, gradient = index.differentiate(network, batch, Run(Noise(0, adam.t + 1)))
+        _, gradient = workers.differentiate(index, network, batch, Run(Noise(0, adam.t + 1)))
         clip_gradient(network.theta, gradient, 1.0)
-        adam.update(network.theta, gradient, 1e-4)
+        adam.update(network.theta, gradient, 1e-4, workers.sweep)
         times.append(time.perf_counter() - started)
         if len(times) == 1:
             memory = tracemalloc.get_traced_memory()[1]
             tracemalloc.stop()
             continue  # traced steps are slow, and first ones slower
         tokens += len(batch.labels) + (0 if batch.source is None else len(batch.source.labels))
+    workers.close()
     spent = sum(times[1:])
     evaluated = _selection_seconds(network, selection) if len(selection) else 0.0
     return Speed(

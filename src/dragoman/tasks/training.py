@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from dragoman.data.batching import BatchStream
+from dragoman.engines import use_fastest
 from dragoman.errors import ConfigurationError, DataError
 from dragoman.graph import Array
 from dragoman.networks import Network, Transformer, TransformerConfiguration, load_weights
@@ -26,6 +27,7 @@ from dragoman.training.checkpoints import average, told_failures
 from dragoman.training.interrupts import Interrupts
 from dragoman.training.loop import Training
 from dragoman.training.tensorboard import TensorBoard
+from dragoman.training.workers import Workers
 
 SCORED = 500  # selection sentences that BLEU and chrF are measured on while training
 SMALL = 128  # depth up to which matrices are not worth a second BLAS thread
@@ -45,6 +47,7 @@ def train_translator(
 
     tell  hears what is decided before training begins
     """
+    use_fastest(tell)
     with locked(out), threadpool_limits(1):
         return TranslatorTraining(given, out, watch or Watcher(), interrupts or Interrupts(), tell).run()
 
@@ -120,7 +123,7 @@ class TranslatorTraining:
         if self.out is not None:
             self._begin_directory(self.out)
         training = self._training()
-        with self.interrupts.listening():
+        with self.interrupts.listening(), closing(training.workers):
             outcome = training.run()
         if outcome.finished and self.settings.checkpoints.average > 1:
             self._average_checkpoints(training)
@@ -166,6 +169,7 @@ class TranslatorTraining:
             history=None if out is None else History(out / "history.jsonl"),
             interrupted=self.interrupts.told,
             on_best=self._keep,
+            workers=Workers(s.threads or 1),
         )
 
     def _selection(self) -> Selection | None:

@@ -26,6 +26,7 @@ from dragoman.data.sentences import pieces
 from dragoman.data.tokenizer import Tokenizer
 from dragoman.decoding import Beam, Greedy, Hypothesis, Sampling, decode, score
 from dragoman.decoding.probabilities import log_normalizer
+from dragoman.engines import use_fastest
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Array, value_of
 from dragoman.networks import Transformer
@@ -150,6 +151,7 @@ class Translator:
     @classmethod
     def load(cls, directory: str | Path) -> Translator:
         place = Path(directory)
+        use_fastest()
         facts = directory_of.load_facts(place)
         translator = cls(directory_of.load_network(facts, place), directory_of.load_tokenizers(facts, place), facts)
         translator.directory = place

@@ -23,10 +23,13 @@ from dragoman.layers import Run
 from dragoman.loss import Loss, LossIndex
 from dragoman.networks import Network
 from dragoman.operations import Noise
+from dragoman.operations.sweeps import average_sweep
 from dragoman.optimization import Optimizer, Plateau, Schedule, clip_gradient
+from dragoman.optimization.optimizer import Each, parts_of
 from dragoman.training.checkpoints import VERSION, Checkpoints
 from dragoman.training.record import History, Record, overfitting
 from dragoman.training.stopping import Stopping
+from dragoman.training.workers import Workers
 
 T = TypeVar("T")
 
@@ -138,6 +141,7 @@ class Training:
     history: History | None = None
     interrupted: Callable[[], str | None] = lambda: None
     on_best: Callable[[Network], None] = lambda network: None
+    workers: Workers = field(default_factory=Workers)
 
     tally: Tally = field(default_factory=Tally, init=False)
     average: Array | None = field(default=None, init=False)
@@ -195,7 +199,7 @@ class Training:
             noise = Noise(self.seed, self.optimizer.t * self.accumulate + tally.batches + 1)
             loss, found = self._differentiate(batch, noise)
             if self.accumulate > 1:
-                found *= loss.positions
+                found = found * loss.positions  # a copy: the next batch writes over what it is given
             gradient = found if gradient is None else gradient + found
             tally.add(loss)
             self.tokens += len(batch.labels) + (0 if batch.source is None else len(batch.source.labels))
@@ -205,9 +209,10 @@ class Training:
             gradient /= tally.positions
         self.norm = self._checked(lambda: clip_gradient(theta, gradient, self.clip))
         self.rate = self.schedule(self.optimizer.t + 1)
-        self.optimizer.update(theta, gradient, self.rate)
+        self.optimizer.update(theta, gradient, self.rate, self.workers.sweep)
         if self.average is not None:
-            follow(self.average, theta, min(self.averaging, self.optimizer.t / (self.optimizer.t + 9)))
+            decay = min(self.averaging, self.optimizer.t / (self.optimizer.t + 9))
+            follow(self.average, theta, decay, self.workers.sweep)
         self.busy += time.monotonic() - started
         return tally.total()
 
@@ -222,7 +227,7 @@ class Training:
                 return
 
     def _differentiate(self, batch: Batch, noise: Noise) -> tuple[Loss, Array]:
-        return self._checked(lambda: self.loss_index.differentiate(self.network, batch, Run(noise)))
+        return self._checked(lambda: self.workers.differentiate(self.loss_index, self.network, batch, Run(noise)))
 
     def _checked(self, compute: Callable[[], T]) -> T:
         """A number that is not finite ends the training here, before anything is written."""
@@ -439,11 +444,16 @@ def train(
     ).run()
 
 
-def follow(average: Array, theta: Theta, decay: float) -> None:
+def follow(average: Array, theta: Theta, decay: float, each: Each = map) -> None:
     """average <- decay * average + (1 - decay) * theta, of what training changes."""
-    for segment in theta.trainable():
-        part = average[segment]
-        part += (1 - decay) * (theta.values[segment] - part)
+
+    def sweep(part: slice) -> None:
+        mean, values = average[part], theta.values[part]
+        if not average_sweep(mean, values, decay=decay):
+            mean += (1 - decay) * (values - mean)
+
+    for _ in each(sweep, parts_of(theta.trainable())):
+        pass
 
 
 @contextmanager

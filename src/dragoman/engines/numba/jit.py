@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import config, njit, types
 from numba.extending import overload
 
 # nogil: shards run on threads. No flag that would let the compiler assume that numbers are finite: checks must live.
@@ -22,6 +23,14 @@ SETTINGS: dict[str, Any] = {
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     compiled: Callable[..., Any] = njit(**SETTINGS)(function)
     return compiled
+
+
+def compiled_before() -> bool:
+    """Whether kernels lie on disk from an earlier run."""
+    places = {Path(__file__).parent / "__pycache__"}
+    if config.CACHE_DIR:
+        places = {Path(config.CACHE_DIR)}
+    return any(next(place.rglob("*.nbi"), None) is not None for place in places if place.is_dir())
 
 
 LOG2_E = np.float32(1.44269504)
@@ -40,7 +49,7 @@ def exponential(x: float) -> float:
     return math.exp(x)
 
 
-@overload(exponential, inline="always")
+@overload(exponential, inline="always")  # type: ignore[untyped-decorator]
 def _exponential(x: Any) -> Any:
     return _exponential32 if x == types.float32 else _exponential64
 

@@ -12,7 +12,7 @@ WIDTH = 8
 _VECTOR = ir.VectorType(ir.FloatType(), WIDTH)
 
 
-class Lanes(types.Type):  # type: ignore[misc]
+class Lanes(types.Type):
     """A vector register of eight float32."""
 
     def __init__(self) -> None:

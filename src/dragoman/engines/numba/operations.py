@@ -202,9 +202,7 @@ def embed(
     where = NO_LABELS if positions is None else positions.astype(np.int64, copy=False)
     y = np.empty((len(labels), table.shape[1]), kind)
     places = NO_ROWS[kind] if position_table is None else position_table
-    rows.embed(
-        table, which, places, where, positions is not None, kind.type(scale), y, *_dropped(dropout, kind)
-    )
+    rows.embed(table, which, places, where, positions is not None, kind.type(scale), y, *_dropped(dropout, kind))
 
     def backward(dy: Array) -> tuple[Pending, Pending | None]:
         delta = np.ascontiguousarray(dy)
@@ -316,7 +314,11 @@ def _layout_fits(q: Array, k: Array, depth: int, offsets: Array, memory_offsets:
 
 def _bias_fits(bias: Array | None, kind: Any, heads: int) -> bool:
     return bias is None or (
-        bias.dtype == kind and bias.ndim == 2 and bias.flags.c_contiguous and len(bias) == heads and bias.shape[1] % 2 == 1
+        bias.dtype == kind
+        and bias.ndim == 2
+        and bias.flags.c_contiguous
+        and len(bias) == heads
+        and bias.shape[1] % 2 == 1
     )
 
 

@@ -1,0 +1,34 @@
+"""Sweeps over the flat vectors of a training. Without an engine that has them, they do nothing and say so.
+
+The equations stand where they belong, in `optimization` and in the training loop; these are the places where an engine
+does them in one pass over memory.
+"""
+
+from __future__ import annotations
+
+from dragoman.graph import Array, replaceable
+
+
+@replaceable
+def adam_sweep(
+    theta: Array,
+    gradient: Array,
+    m: Array,
+    v: Array,
+    *,
+    rate: float,
+    beta1: float,
+    beta2: float,
+    epsilon: float,
+    inside: bool,
+    age: int,
+    decay: float,
+) -> bool:
+    """Adam (or AdamW) of one segment in one pass: theta, m and v change. False: nothing was done."""
+    return False
+
+
+@replaceable
+def average_sweep(average: Array, theta: Array, *, decay: float) -> bool:
+    """average <- decay * average + (1 - decay) * theta. False: nothing was done."""
+    return False

@@ -1,0 +1,98 @@
+"""Shards of a batch on threads: each runs its whole forward and backward pass with single-threaded BLAS."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from dragoman.batch import Batch
+from dragoman.errors import ConfigurationError
+from dragoman.graph import Array
+from dragoman.layers import Run
+from dragoman.loss import Loss, LossIndex
+from dragoman.networks import Network
+from dragoman.optimization.optimizer import parts_of
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+def physical_cores() -> int:
+    """Cores this process may use; two threads of one core count once, where the system tells."""
+    allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(os.cpu_count() or 1))
+    siblings = set()
+    for core in allowed:
+        place = Path(f"/sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list")
+        try:
+            siblings.add(place.read_text().strip())
+        except OSError:
+            siblings.add(str(core))
+    return max(1, len(siblings))
+
+
+class Workers:
+    """Threads that share the work of a step. The same number of threads gives the same bits."""
+
+    def __init__(self, threads: int = 1) -> None:
+        if threads < 1:
+            raise ConfigurationError(f"at least one thread does the work, got {threads}")
+        self.threads = threads
+        self._pool = ThreadPoolExecutor(threads - 1, "dragoman") if threads > 1 else None
+        self._gradients: list[Array] = []
+
+    def map(self, function: Callable[[A], B], items: Sequence[A]) -> list[B]:
+        """The function of every item, the first on this thread; in the order of the items."""
+        if self._pool is None or len(items) < 2:
+            return [function(item) for item in items]
+        others = [self._pool.submit(function, item) for item in items[1:]]
+        first = function(items[0])
+        return [first, *(other.result() for other in others)]
+
+    def sweep(self, function: Callable[[slice], None], parts: list[slice]) -> Iterable[None]:
+        """The function of every part, shared out evenly."""
+        if self._pool is None or len(parts) < 2:
+            return map(function, parts)
+        shares = [parts[i :: self.threads] for i in range(self.threads)]
+
+        def several(share: list[slice]) -> None:
+            for part in share:
+                function(part)
+
+        return self.map(several, shares)
+
+    def differentiate(self, loss_index: LossIndex, network: Network, batch: Batch, run: Run) -> tuple[Loss, Array]:
+        """The loss of a batch and its gradient, summed over the shards in their order; valid until the next call."""
+        shards, total = batch.shards(self.threads), batch.weight
+        self._make_room(network, len(shards))
+
+        def differentiate(number: int) -> tuple[float, float, Array]:
+            return loss_index.differentiate_error(network, shards[number], run, self._gradients[number], total)
+
+        found = self.map(differentiate, range(len(shards)))
+        gradient = self._gradients[0]
+        if len(shards) > 1:
+            others = self._gradients[1 : len(shards)]
+
+            def add(part: slice) -> None:
+                for other in others:
+                    gradient[part] += other[part]
+
+            for _ in self.sweep(add, parts_of([slice(0, gradient.size)])):
+                pass
+        error, hits = sum(e for e, _, _ in found), sum(h for _, h, _ in found)
+        return loss_index.regularized(network, error, hits, total, gradient), gradient
+
+    def _make_room(self, network: Network, count: int) -> None:
+        values = network.theta.values
+        if self._gradients and (self._gradients[0].shape, self._gradients[0].dtype) != (values.shape, values.dtype):
+            self._gradients = []
+        self._gradients += [np.empty_like(values) for _ in range(count - len(self._gradients))]
+
+    def close(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
