@@ -43,20 +43,20 @@ def test_check_finds_leakage(tmp_path: Path, run: Run) -> None:
     assert "10 source of" in done.out
 
 
-def test_clean_writes_both_files(tmp_path: Path) -> None:
+def test_clean_writes_both_files(tmp_path: Path, run: Run) -> None:
     source = write(tmp_path / "in.tsv", [*SOUND, SOUND[3], ("It’s  late.", "Es tarde.")])
-    done = dragoman("data", "clean", source, str(tmp_path / "out.tsv"))
-    assert done.returncode == 0, done.stderr
-    assert "241 of 242 lines" in done.stdout
+    done = run("data", "clean", source, str(tmp_path / "out.tsv"))
+    assert done.code == 0, done.err
+    assert "241 of 242 lines" in done.out
     assert len((tmp_path / "out.tsv").read_text(encoding="utf-8").splitlines()) == 241
     assert (tmp_path / "out.removed.tsv").read_text(encoding="utf-8").startswith("duplicates\t")
 
 
 @pytest.mark.ledger("T-6.1-split")
-def test_split_keeps_equal_sources_together(tmp_path: Path) -> None:
+def test_split_keeps_equal_sources_together(tmp_path: Path, run: Run) -> None:
     pairs = [pair for s, r in SOUND for pair in ((s, r), (s, r + " Otra."))]
-    done = dragoman("data", "split", write(tmp_path / "in.tsv", pairs), "--out", str(tmp_path / "parts"))
-    assert done.returncode == 0, done.stderr
+    done = run("data", "split", write(tmp_path / "in.tsv", pairs), "--out", str(tmp_path / "parts"))
+    assert done.code == 0, done.err
     parts = [
         (tmp_path / "parts" / f"{name}.tsv").read_text(encoding="utf-8").splitlines()
         for name in ("training", "selection", "testing")
@@ -97,10 +97,11 @@ def test_mistakes_are_told_without_a_traceback(
     assert expected in done.err
 
 
-def test_clean_keeps_what_could_not_be_read(tmp_path: Path) -> None:
+def test_clean_keeps_what_could_not_be_read(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "in.tsv").write_text("Hi\tHola\nBad line\nBye\t\n", encoding="utf-8")
-    done = dragoman("data", "clean", "in.tsv", "out.tsv", cwd=tmp_path)
-    assert "1 of 3 lines" in done.stdout
+    done = run("data", "clean", "in.tsv", "out.tsv")
+    assert "1 of 3 lines" in done.out
     removed = (tmp_path / "out.removed.tsv").read_text(encoding="utf-8").splitlines()
     assert [line.split("\t")[2] for line in removed] == ["2", "3"]
 
@@ -112,7 +113,8 @@ def test_a_console_without_our_letters_still_gets_the_report(tmp_path: Path) -> 
     assert "without its partner" in done.stdout
 
 
-def test_brackets_in_a_name_are_no_markup(tmp_path: Path) -> None:
-    done = dragoman("data", "split", write(tmp_path / "in.tsv", SOUND), "--out", "p[/b]", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "p[/b]/training.tsv" in done.stdout
+def test_brackets_in_a_name_are_no_markup(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run("data", "split", write(tmp_path / "in.tsv", SOUND), "--out", "p[/b]")
+    assert done.code == 0, done.err
+    assert "p[/b]/training.tsv" in done.out

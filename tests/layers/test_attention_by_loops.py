@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dragoman.errors import ConfigurationError, ShapeError
 from dragoman.graph import Array, value_of
-from dragoman.layers import CrossAttention, Initial, KeysValues, Layer, Run, SelfAttention
+from dragoman.layers import CrossAttention, Initial, Layer, Past, Run, SelfAttention
 
 
 def scattered(layer: Any, rng: np.random.Generator) -> Any:
@@ -83,11 +83,35 @@ def test_self_attention_position_by_position(reach: int, scaled: bool) -> None:
     layer = scattered(SelfAttention(6, 3, Initial(0, np.float64), causal=True, reach=reach, scaled=scaled), rng)
     x = rng.standard_normal((2, 5, 6))
     at_once = value_of(layer(x.reshape(10, 6), np.array([0, 5, 10]), Run())).reshape(2, 5, 6)
-    cache = KeysValues(np.zeros((2, 0, 6)), np.zeros((2, 0, 6)))
+    cache = Past.empty(2, 6, np.dtype(np.float64))
     for t in range(5):
         y, cache = layer.step(x[:, t], cache)
         np.testing.assert_allclose(y, at_once[:, t], atol=1e-13)
-        assert cache.keys.shape == cache.values.shape == (2, t + 1, 6)
+        assert (len(cache), cache.used) == (2, t + 1)
+
+
+def test_two_branches_of_one_past_do_not_disturb_each_other() -> None:
+    """Decoders may go on from one state several times: a cache that has been filled by one branch is not the other's."""
+    rng = np.random.default_rng(5)
+    layer = scattered(SelfAttention(6, 3, Initial(0, np.float64), causal=True), rng)
+    x = rng.standard_normal((4, 2, 6))
+    _, root = layer.step(x[0], Past.empty(2, 6, np.dtype(np.float64)))
+    _, first = layer.step(x[1], root)
+    _, second = layer.step(x[2], root)
+    for branch, before in ((first, x[1]), (second, x[2])):
+        sequence = np.stack((x[0], before, x[3]), axis=1).reshape(6, 6)
+        whole = value_of(layer(sequence, np.array([0, 3, 6]), Run())).reshape(2, 3, 6)
+        np.testing.assert_allclose(layer.step(x[3], branch)[0], whole[:, 2], atol=1e-13)
+
+
+def test_a_past_grows_beyond_its_first_room() -> None:
+    rng = np.random.default_rng(6)
+    layer = scattered(SelfAttention(6, 3, Initial(0, np.float64), causal=True), rng)
+    x, past = rng.standard_normal((40, 6)), Past.empty(1, 6, np.dtype(np.float64))
+    whole = value_of(layer(x, np.array([0, 40]), Run()))
+    for t in range(40):
+        y, past = layer.step(x[t : t + 1], past)
+        np.testing.assert_allclose(y[0], whole[t], atol=1e-13)
 
 
 @pytest.mark.parametrize("scaled", [True, False])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dragoman.graph import Array, value_of
-from dragoman.layers import FeedForward, Initial, KeysValues, Run, SelfAttention
+from dragoman.layers import FeedForward, Initial, Past, Run, SelfAttention
 from dragoman.operations.teaching.lecture import full_rank_attention
 from tests.lecture.counting import Counted, Products
 
@@ -109,7 +109,7 @@ def test_recomputing_every_prefix_costs_n_minus_1_growing_passes() -> None:
     assert naive == [4 * n * depth**2 + 2 * n * n * depth for n in range(1, words)]
 
     incremental, kept = [], []
-    cache = KeysValues(np.zeros((1, 0, depth)), np.zeros((1, 0, depth)))
+    cache = Past.empty(1, depth, np.dtype(np.float64))
     for n in range(1, words):
         products = Products()
         y, cache = layer.step(Counted.of(x[n - 1 : n], products), cache)

@@ -104,4 +104,4 @@ def test_encoding_pairs_reads_their_sources() -> None:
     pairs = Batch.pairs([[4, 1, 4]], [[2, 1, 3]])
     assert pairs.source is not None
     for ours, theirs in zip(network.encode(pairs).remembered, network.encode(pairs.source).remembered, strict=True):
-        np.testing.assert_array_equal(ours.keys, theirs.keys)
+        np.testing.assert_array_equal(ours.rows, theirs.rows)

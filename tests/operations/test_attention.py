@@ -225,14 +225,12 @@ def test_a_step_is_the_last_row(heads, reach, rng, lengths, scaled):
     q, k, v = (rng.standard_normal((starts[-1], 4)) for _ in range(3))
     bias = [] if reach is None else [rng.standard_normal((heads, 2 * reach + 1))]
     rows = attend(q, k, v, *bias, offsets=starts, heads=heads, causal=True, scaled=scaled)[starts[1:] - 1]
+    kv, options = np.concatenate((k, v), axis=1), {"heads": heads, "scaled": scaled}
+    together = attend_step(q[starts[1:] - 1], kv, *bias, starts=starts[:-1], lengths=np.array(lengths), **options)
+    np.testing.assert_allclose(together, rows, rtol=1e-9, atol=1e-12)
     for i, (a, b) in enumerate(pairwise(starts)):
-        alone = attend_step(q[b - 1 : b], k[None, a:b], v[None, a:b], *bias, valid=None, heads=heads, scaled=scaled)
+        alone = attend_step(q[b - 1 : b], kv, *bias, starts=np.array([a]), lengths=np.array([b - a]), **options)
         np.testing.assert_allclose(alone[0], rows[i], rtol=1e-9, atol=1e-12)
-    if not bias:  # a batch of unequal caches; distances count from the last position, so they need equal lengths
-        padding = Padding.of(starts)
-        padded = [padding.pad(x) for x in (k, v)]
-        together = attend_step(q[starts[1:] - 1], *padded, valid=padding.valid, heads=heads, scaled=scaled)
-        np.testing.assert_allclose(together, rows, rtol=1e-9, atol=1e-12)
 
 
 @given(offsets(), generators())

@@ -18,6 +18,7 @@ from dragoman.networks import Network
 from dragoman.optimization import Adam, AdamW, Constant, Cosine, Momentum, Optimizer, Plateau, RMSprop
 from dragoman.training import Checkpoints, History, Record, Selection, Stopping, Watcher
 from dragoman.training.loop import Training
+from dragoman.training.workers import Workers
 from tests.training.perceptrons import Perceptrons, Rows
 
 SYMBOLS = 3
@@ -135,6 +136,10 @@ CASES = {
     ),
     "frozen": Case(
         dropping(tied="all"), frozen=("encoder", "output"), settings={"averaging": 0.8, "selection": ACCURATE}
+    ),
+    "two threads": Case(
+        dropping(),
+        settings={"workers": Workers(2), "averaging": 0.5, "accumulate": 2, "selection": Selection(judged_pairs)},
     ),
     "doubles": Case(lambda: small_transformer(dtype=np.float64), settings={"selection": ACCURATE}),
     "patience": Case(

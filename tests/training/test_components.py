@@ -17,9 +17,9 @@ from dragoman.training import Stopping, train
 from tests.training.perceptrons import Perceptrons, rows
 
 
-def squared(outputs: Value, batch: Batch) -> tuple[Value, float]:
+def squared(outputs: Value, batch: Batch, total: float | None = None, consume: bool = False) -> tuple[Value, float]:
     """Mean squared error of the same labels, as corners of the simplex"""
-    return mean_squared_error(outputs, targets=np.eye(2)[batch.targets]), 0.0
+    return mean_squared_error(outputs, targets=np.eye(2)[batch.targets], total=total), 0.0
 
 
 def ring(inner: float) -> Batch:

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import pytest
 from dragoman.errors import ConfigurationError, DataError, DragomanError, NonFiniteError
 from dragoman.optimization import Adam, GradientDescent
 from dragoman.training import Checkpoints, History, Selection, Stopping, checkpoints
+from dragoman.training.workers import Workers
 from tests.training.perceptrons import Perceptrons
 from tests.training.small_trainings import (
     CASES,
@@ -199,25 +201,28 @@ def test_a_loss_that_explodes_ends_the_training_and_names_the_last_good_checkpoi
     assert calm.optimizer.t == 20
 
 
-def test_a_gradient_that_explodes_is_found_before_theta_moves(tmp_path: Path) -> None:
+def test_a_gradient_that_explodes_is_found_before_theta_moves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The loss is finite, its derivative is not."""
     case = Case(lambda: Perceptrons(3, 2), POINTS)
     training = case.build(tmp_path, interrupted=After(5))
     training.run()
     broken = case.build(tmp_path)
-    differentiate = broken.loss_index.differentiate
+    differentiate = broken._differentiate
 
-    class Broken:
-        def differentiate(self, *given: Any) -> Any:
-            loss, gradient = differentiate(*given)
-            gradient[1] = np.inf
-            return loss, gradient
+    def exploding_gradient(*given: Any) -> Any:
+        loss, gradient = differentiate(*given)
+        gradient[1] = np.inf
+        return loss, gradient
 
-    broken.loss_index = Broken()  # type: ignore[assignment]
-    before = training.network.theta.values.copy()
+    monkeypatch.setattr(broken, "_differentiate", exploding_gradient)
     with pytest.raises(NonFiniteError, match=r"step 6: the norm of the gradient is inf.*checkpoint is step-00000005"):
         broken.run()
-    assert broken.network.theta.values.tobytes() == before.tobytes()
+    assert broken.network.theta.values.tobytes() == training.network.theta.values.tobytes()
+
+
+def test_a_loss_that_explodes_in_several_threads_is_told_the_same_way() -> None:
+    with closing(Workers(3)) as workers, pytest.raises(NonFiniteError, match="step 3: the cross-entropy is"):
+        Case(schedule=exploding(2, 1e38)).build(workers=workers, averaging=0.5).run()
 
 
 def test_without_checkpoints_none_is_named() -> None:

@@ -1,6 +1,7 @@
 """Layers: parameters and the operations they go into."""
 
-from dragoman.layers.attention import CrossAttention, KeysValues, SelfAttention
+from dragoman.layers.attention import CrossAttention, SelfAttention
+from dragoman.layers.cache import Memory, Past
 from dragoman.layers.embedding import Embedding, Positions
 from dragoman.layers.layer import Initial, Layer, Run
 from dragoman.layers.normalization import Normalization
@@ -11,9 +12,10 @@ __all__ = [
     "Embedding",
     "FeedForward",
     "Initial",
-    "KeysValues",
     "Layer",
+    "Memory",
     "Normalization",
+    "Past",
     "Perceptron",
     "Positions",
     "Run",

@@ -2,36 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Array, Parameter, Value, value_of
+from dragoman.layers.cache import Memory, Past
 from dragoman.layers.layer import Initial, Layer, Run
 from dragoman.layers.perceptron import Perceptron
-from dragoman.operations import Padding, attend_cross, attend_self, attend_step, attention_weights, linear
-
-
-@dataclass(frozen=True)
-class KeysValues:
-    """What a decoder remembers of the positions an attention layer has seen.
-
-    keys, values [B, T, d]   valid [B, T], None when every position is real
-    """
-
-    keys: Array
-    values: Array
-    valid: Array | None = None
-
-    def select(self, rows: Array) -> KeysValues:
-        return KeysValues(self.keys[rows], self.values[rows], None if self.valid is None else self.valid[rows])
-
-    def append(self, keys: Array, values: Array) -> KeysValues:
-        """One more position: keys, values [B, d]."""
-        return KeysValues(
-            np.concatenate((self.keys, keys[:, None]), axis=1), np.concatenate((self.values, values[:, None]), axis=1)
-        )
+from dragoman.operations import attend_cross, attend_self, attend_step, attention_weights, linear
 
 
 def _check_heads(depth: int, heads: int) -> None:
@@ -91,14 +69,22 @@ class SelfAttention(Layer):
             q, k, self.distance_bias, offsets=offsets, heads=self.heads, causal=self.causal, scaled=self.scaled
         )
 
-    def step(self, x: Array, cache: KeysValues) -> tuple[Array, KeysValues]:
-        """One new position of each sequence, x [B, d], given what the cache remembers."""
+    def step(self, x: Array, past: Past) -> tuple[Array, Past]:
+        """One new position of each sequence, x [B, d], given what was written before."""
         qkv = value_of(linear(x, self.query_key_value_weights, self.query_key_value_biases))
-        q, k, v = np.split(qkv, 3, axis=1)
-        cache = cache.append(k, v)
+        depth = x.shape[1]
+        past = past.append(qkv[:, depth:])
         bias = None if self.distance_bias is None else value_of(self.distance_bias)
-        y = attend_step(q, cache.keys, cache.values, bias, valid=None, heads=self.heads, scaled=self.scaled)
-        return value_of(self.projection(y)), cache
+        y = attend_step(
+            qkv[:, :depth],
+            past.rows,
+            bias,
+            starts=past.starts,
+            lengths=past.lengths,
+            heads=self.heads,
+            scaled=self.scaled,
+        )
+        return value_of(self.projection(y)), past
 
 
 class CrossAttention(Layer):
@@ -131,16 +117,14 @@ class CrossAttention(Layer):
         )
         return self.projection(y)
 
-    def remember(self, memory: Array, offsets: Array) -> KeysValues:
+    def remember(self, memory: Array, offsets: Array) -> Memory:
         """Keys and values of the other sequence, computed once for a whole decoding."""
-        padding = Padding.of(offsets)
-        kv = padding.pad(value_of(linear(memory, self.key_value_weights, self.key_value_biases)))
-        keys, values = np.split(kv, 2, axis=2)
-        return KeysValues(keys, values, padding.valid)
+        rows = value_of(linear(memory, self.key_value_weights, self.key_value_biases))
+        return Memory(rows, offsets[:-1], np.diff(offsets))
 
-    def step(self, x: Array, remembered: KeysValues) -> Array:
+    def step(self, x: Array, memory: Memory) -> Array:
         queries = value_of(self.query(x))
         y = attend_step(
-            queries, remembered.keys, remembered.values, valid=remembered.valid, heads=self.heads, scaled=self.scaled
+            queries, memory.rows, starts=memory.starts, lengths=memory.lengths, heads=self.heads, scaled=self.scaled
         )
         return value_of(self.projection(y))

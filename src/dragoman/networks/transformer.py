@@ -17,9 +17,10 @@ from dragoman.layers import (
     Embedding,
     FeedForward,
     Initial,
-    KeysValues,
     Layer,
+    Memory,
     Normalization,
+    Past,
     Perceptron,
     Positions,
     Run,
@@ -158,7 +159,7 @@ class DecoderBlock(Block):
 
         return self._sublayers(look_back, look_across, stream, run, batch.first_row)
 
-    def step(self, stream: Stream, past: KeysValues, remembered: KeysValues) -> tuple[Stream, KeysValues]:
+    def step(self, stream: Stream, past: Past, remembered: Memory) -> tuple[Stream, Past]:
         """One new position of every sequence: [B, d]."""
         seen = past
 
@@ -189,12 +190,12 @@ class TransformerState:
     All sequences of a state are at the same position.
     """
 
-    remembered: tuple[KeysValues, ...]
-    past: tuple[KeysValues, ...]
+    remembered: tuple[Memory, ...]
+    past: tuple[Past, ...]
     position: int
 
     def __len__(self) -> int:
-        return len(self.past[0].keys)
+        return len(self.past[0])
 
     def select(self, rows: Array) -> TransformerState:
         """The state of some of the sequences, in the given order, with repetitions (beams)."""
@@ -270,10 +271,9 @@ class Transformer(Network):
         source = batch if batch.source is None else batch.source
         plain = self.plain
         memory = value_of(plain._encode(source, Run()))
-        nothing = np.zeros((len(source), 0, self.configuration.depth), memory.dtype)
         return TransformerState(
             tuple(block.cross_attention.remember(memory, source.offsets) for block in plain.decoder),
-            tuple(KeysValues(nothing, nothing) for _ in plain.decoder),
+            tuple(Past.empty(len(source), self.configuration.depth, memory.dtype) for _ in plain.decoder),
             0,
         )
 

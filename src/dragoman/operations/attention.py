@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dragoman.errors import ShapeError
-from dragoman.graph import Array, Backward, Value, operation, value_of
+from dragoman.graph import Array, Backward, Value, operation, replaceable, value_of
 from dragoman.operations.shapes import check_offsets, check_shapes
 from dragoman.operations.softmax import masked_softmax, softmax_backward
 
@@ -191,32 +191,37 @@ def attend_cross(
     return y, backward
 
 
+@replaceable
 def attend_step(
     queries: Array,
-    keys: Array,
-    values: Array,
+    rows: Array,
     distance_bias: Array | None = None,
     *,
-    valid: Array | None,
+    starts: Array,
+    lengths: Array,
     heads: int,
     scaled: bool = True,
 ) -> Array:
     """`attend` for one new position of every sequence, against cached keys and values; decoding only, not recorded.
 
-    queries [B, d]   keys, values [B, T, d]   valid [B, T] or None   ->   [B, d]
-    The new position is the last one, so with a distance bias the distances are 1 - T to 0.
+    queries [B, d]   rows [N, 2 d], keys and values side by side   ->   [B, d]
+    Sequence b looks at `lengths[b]` rows from `starts[b]` on, of which its own position is the last: with a distance
+    bias the distances are 1 - T to 0.
     """
-    batch, length, depth = keys.shape
-    width = depth // heads
+    batch, depth = queries.shape
+    width, longest = depth // heads, int(lengths.max(initial=0))
+    places = np.minimum(starts[:, None] + np.arange(longest), len(rows) - 1)
+    ragged = (lengths != longest).any()
+    valid = (np.arange(longest) < lengths[:, None])[:, None, None, :] if ragged else None
+    keys, values = np.split(rows[places].reshape(batch, longest, 2 * heads, width).transpose(0, 2, 1, 3), 2, axis=1)
     scale = width**-0.5 if scaled else 1.0
-    q = queries.reshape(batch, heads, 1, width)
-    k = keys.reshape(batch, length, heads, width).transpose(0, 2, 1, 3)
-    v = values.reshape(batch, length, heads, width).transpose(0, 2, 1, 3)
-    scores = q @ k.swapaxes(2, 3) * scale
+    scores = queries.reshape(batch, heads, 1, width) @ keys.swapaxes(2, 3) * scale
     if distance_bias is not None:
-        scores = scores + distance_bias[:, clipped_distance(length, length, distance_bias.shape[1])[-1]][:, None, :]
-    weights = masked_softmax(scores, None if valid is None else valid[:, None, None, :])
-    return (weights @ v).reshape(batch, depth)
+        reach = distance_bias.shape[1] // 2
+        distance = np.clip(np.arange(longest) - (lengths[:, None] - 1), -reach, 0) + reach
+        scores = scores + distance_bias[:, distance].swapaxes(0, 1)[:, :, None, :]
+    y: Array = (masked_softmax(scores, valid) @ values).reshape(batch, depth)
+    return y
 
 
 def attention_weights(

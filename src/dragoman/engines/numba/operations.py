@@ -303,6 +303,35 @@ def attend_cross(
     return y, backward
 
 
+@operations.attend_step.register(ENGINE)
+def attend_step(
+    queries: Array,
+    rows: Array,
+    distance_bias: Array | None = None,
+    *,
+    starts: Array,
+    lengths: Array,
+    heads: int,
+    scaled: bool = True,
+) -> Any:
+    queries = np.ascontiguousarray(queries)
+    depth = queries.shape[1]
+    width = depth // heads
+    if queries.dtype != np.float32 or width % 8 or not _matrices(queries, rows) or rows.shape[1] != 2 * depth:
+        return NotImplemented
+    if len(starts) != len(queries) or not _bias_fits(distance_bias, queries.dtype, heads) or not len(starts):
+        return NotImplemented
+    if starts.min() < 0 or lengths.min() < 0 or (starts + lengths).max() > len(rows):
+        return NotImplemented
+    y = np.empty_like(queries)
+    bias = attention.NO_BIAS[queries.dtype] if distance_bias is None else distance_bias
+    step = wide_kernels(width)[2]
+    scale = np.float32(width**-0.5 if scaled else 1.0)
+    work = np.empty(max(1, int(lengths.max())), np.float32)
+    step(queries.reshape(-1), rows.reshape(-1), starts, lengths, heads, scale, bias, y.reshape(-1), work)
+    return y
+
+
 def _layout_fits(q: Array, k: Array, depth: int, offsets: Array, memory_offsets: Array, heads: int) -> bool:
     if not _matrices(q, k) or heads < 1 or depth % heads or len(offsets) != len(memory_offsets) or not len(offsets):
         return False
@@ -346,7 +375,7 @@ def _attend(
     layout = (ends, memory_ends, heads, causal, scale, added)
     if wide:
         flat = (q.reshape(-1), q.shape[1], q0, k.reshape(-1), k.shape[1], k0, v0)
-        forward, backward = wide_kernels(width)
+        forward, backward, _ = wide_kernels(width)
         forward(*flat, *layout, y.reshape(-1), lse, np.empty(longest * (2 * width + 1), kind))
     else:
         forward, backward = attention.attention_kernels(width)

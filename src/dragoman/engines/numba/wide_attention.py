@@ -19,8 +19,8 @@ ZERO, ONE = np.float32(0), np.float32(1)
 
 
 @functools.cache
-def wide_kernels(width: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """(forward, backward) for heads of this width, a multiple of 8."""
+def wide_kernels(width: int) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
+    """(forward, backward, step) for heads of this width, a multiple of 8."""
     W = width
 
     @kernel
@@ -110,6 +110,36 @@ def wide_kernels(width: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
                     lse[first + i, r] = top + np.float32(math.log(total)) if limit else ZERO
 
     @kernel
+    def step(q: Any, kv: Any, starts: Any, lengths: Any, heads: Any, scale: Any, bias: Any, out: Any, row: Any) -> None:
+        """One query for each sequence; kv rows hold keys and values side by side"""
+        relative, reach = bias.shape[0] > 0, (bias.shape[1] - 1) // 2
+        depth = heads * W
+        for b in range(starts.shape[0]):
+            limit, first = lengths[b], starts[b] * 2 * depth
+            for r in range(heads):
+                qt, kt = b * depth + r * W, first + r * W
+                top = np.float32(-math.inf)
+                for j in range(limit):
+                    score = dot(q, qt, kv, kt + j * 2 * depth) * scale
+                    if relative:
+                        score += bias[r, max(j + 1 - limit, -reach) + reach]
+                    row[j] = score
+                    top = max(top, score)
+                total = ZERO
+                for j in range(limit):
+                    e = exponential(row[j] - top)
+                    row[j] = e
+                    total += e
+                factor = ONE / total if limit else ZERO
+                c = 0
+                while c < W:
+                    one = spread(ZERO)
+                    for j in range(limit):
+                        one = multiply_add(spread(row[j]), load(kv, kt + depth + j * 2 * depth + c), one)
+                    store(out, qt + c, multiply_add(one, spread(factor), spread(ZERO)))
+                    c += 8
+
+    @kernel
     def backward(
         q: Any,
         qs: Any,
@@ -171,4 +201,4 @@ def wide_kernels(width: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
                 copy_rows(dkeyed, 0, W, dk, kt, ks, keys)
                 copy_rows(dvalued, 0, W, dk, vt, ks, keys)
 
-    return forward, backward
+    return forward, backward, step

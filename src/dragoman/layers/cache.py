@@ -1,0 +1,80 @@
+"""What a decoder remembers: the keys and values of the other sequence, and of what it has written itself.
+
+Both are rows of keys and values side by side; sequence b looks at `lengths[b]` rows from `starts[b]` on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dragoman.graph import Array
+
+ROOM = 16  # positions a cache begins with
+
+
+@dataclass(frozen=True, eq=False)
+class Memory:
+    """The other sequence: rows [N, 2 d] as one product left them. Beams share them, so choosing rows copies nothing."""
+
+    rows: Array
+    starts: Array
+    lengths: Array
+
+    def select(self, rows: Array) -> Memory:
+        return Memory(self.rows, self.starts[rows], self.lengths[rows])
+
+
+class _Buffer:
+    """Room for B sequences: [B, C, 2 d], of which `filled` positions were written by whoever came first."""
+
+    def __init__(self, array: Array, filled: int) -> None:
+        self.array, self.filled = array, filled
+
+
+class Past:
+    """What was written so far. Appending fills the room that is left, unless another branch has filled it already."""
+
+    def __init__(self, buffer: _Buffer, used: int) -> None:
+        self._buffer, self.used = buffer, used
+
+    @classmethod
+    def empty(cls, batch: int, depth: int, dtype: np.dtype[np.generic]) -> Past:
+        return cls(_Buffer(np.empty((batch, ROOM, 2 * depth), dtype), 0), 0)
+
+    def __len__(self) -> int:
+        return len(self._buffer.array)
+
+    def append(self, keys_values: Array) -> Past:
+        """One more position of every sequence: [B, 2 d]."""
+        buffer = self._buffer
+        if buffer.filled != self.used or self.used == buffer.array.shape[1]:
+            buffer = self._copied(slice(None), 2 * max(self.used, ROOM))
+        buffer.array[:, self.used] = keys_values
+        buffer.filled = self.used + 1
+        return Past(buffer, self.used + 1)
+
+    def select(self, rows: Array) -> Past:
+        return Past(self._copied(rows, self._buffer.array.shape[1]), self.used)
+
+    def _copied(self, rows: Array | slice, room: int) -> _Buffer:
+        chosen = self._buffer.array[rows, : self.used]
+        array = np.empty((len(chosen), room, chosen.shape[2]), chosen.dtype)
+        array[:, : self.used] = chosen
+        return _Buffer(array, self.used)
+
+    @property
+    def rows(self) -> Array:
+        """[B C, 2 d]"""
+        array = self._buffer.array
+        return array.reshape(-1, array.shape[2])
+
+    @property
+    def starts(self) -> Array:
+        batch, room = self._buffer.array.shape[:2]
+        return np.arange(0, batch * room, room)
+
+    @property
+    def lengths(self) -> Array:
+        return np.full(len(self), self.used)
