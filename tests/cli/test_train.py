@@ -347,11 +347,14 @@ def test_a_training_that_is_interrupted_can_be_used_and_goes_on(tmp_path: Path, 
 def test_what_a_terminal_shows_fits_into_it(tmp_path: Path) -> None:
     """What is drawn again and again, a row for every evaluation, and nothing cut off."""
     write_pairs(tmp_path / "pairs.tsv", PAIRS)
-    options = ["--epochs", "2", "--scores", "bleu,chrf", *SMALL, "--set", "optimizer.batch=1"]
+    options = ["--epochs", "2", "--scores", "bleu,chrf", *SMALL, "--set", "optimizer.batch=2"]
     shown = in_terminal(["train", "pairs.tsv", *options], 80, tmp_path)
     rows = re.split(r"[\r\n]+", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "\n", shown))
     assert max(map(len, rows)) <= 80
     assert "…" not in shown
+    for epoch in ("1.00", "2.00"):
+        whole = [row for row in rows if re.fullmatch(rf" *{epoch} .* (s|min) *", row)]
+        assert whole, "a row is one line, from its epoch to its time"
     assert any(re.search(r"\d+%.* left", row) for row in rows), "how far it is, and how long it takes"
     assert "Stopped: all 2 epochs were done." in shown
 

@@ -91,7 +91,7 @@ def test_self_attention_position_by_position(reach: int, scaled: bool) -> None:
 
 
 def test_two_branches_of_one_past_do_not_disturb_each_other() -> None:
-    """Decoders may go on from one state several times: a cache that has been filled by one branch is not the other's."""
+    """Decoders may go on from one state several times: what one branch has filled is not the other's."""
     rng = np.random.default_rng(5)
     layer = scattered(SelfAttention(6, 3, Initial(0, np.float64), causal=True), rng)
     x = rng.standard_normal((4, 2, 6))

@@ -129,6 +129,15 @@ def test_a_reader_sees_numbers_not_their_standins(translator: Translator) -> Non
     assert shown.count("25") == 2
 
 
+def test_a_number_inside_another_number_is_another_number(translator: Translator) -> None:
+    source, reference = "The man sees 5, 15 and 1,155 boats.", "El hombre ve 5, 15 y 1,155 barcos."
+    found = translator.align(source, reference)
+    for pieces in (found.source[1:-1], found.reference[:-1]):
+        for number in ("5", "15", "1,155"):
+            assert [piece.removeprefix("▁").removeprefix("##") for piece in pieces].count(number) == 1, number
+    assert not set("".join(found.source + found.reference)) & set(STANDINS)
+
+
 # The testing analysis
 
 

@@ -97,7 +97,7 @@ def test_spans_without_a_standin_are_kept_too(monkeypatch: pytest.MonkeyPatch) -
     """Also by a network that carries over every stand-in and nothing else."""
     translator = Translator.load(undertrained())
 
-    def only_standins(network: object, sources: list[Any], *_: object) -> list[list[Hypothesis]]:
+    def only_standins(network: object, sources: list[Any], *_: object, **__: object) -> list[list[Hypothesis]]:
         texts = translator.source_tokenizer.decode(sources)
         kept = [" ".join(letter for letter in text if letter in STANDINS) for text in texts]
         return [[Hypothesis.of(labels, -1.0, True)] for labels in translator.reference_tokenizer.encode(kept)]
@@ -155,5 +155,6 @@ def test_the_digits_of_a_toy_task_are_its_words(task: str, monkeypatch: pytest.M
             "stopping": {"steps": 2},
         }
     )
+    assert not toy.facts.protect
     shown = toy.align("3 1 2", "2 1 3").source[1:-1]
     assert [piece.removeprefix("\u2581") for piece in shown] == ["3", "1", "2"]

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 from rich.table import Table
-from threadpoolctl import threadpool_limits
 
 from dragoman.cli.options import console
 
@@ -25,6 +24,7 @@ def plan(
     from dragoman.tasks.corpus import open_corpus
     from dragoman.tasks.planning import measure
     from dragoman.training.stopping import told_time
+    from dragoman.training.workers import single_blas
 
     screen = console()
     given = merged(_from_files(files), {"recipe": recipe, "stopping": {"budget": budget}})
@@ -42,7 +42,7 @@ def plan(
     for heading in ("preset", "parameters", "tokens/s", "memory", "an epoch", "epochs in the budget"):
         table.add_column(heading, justify="left" if heading == "preset" else "right")
     use_fastest(lambda text: screen.print(text, style="dim", highlight=False))
-    with threadpool_limits(1):
+    with single_blas():
         for name in PRESETS:
             speed = measure(configuration(merged(given, {"preset": name})), dataset)
             epochs = speed.steps_within(seconds) / speed.steps_per_epoch

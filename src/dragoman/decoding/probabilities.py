@@ -10,6 +10,7 @@ from dragoman.batch import END, Batch
 from dragoman.errors import NonFiniteError, ShapeError
 from dragoman.graph import Array, value_of
 from dragoman.operations.shapes import check_labels
+from dragoman.operations.softmax import log_sum_exp
 
 FIRST = END  # the first label that may be written: pad, unknown and start stand below it
 
@@ -23,13 +24,10 @@ def log_normalizer(logits: Array) -> Array:
         raise ShapeError(
             f"expected logits [N, V] of more than {FIRST} labels, the end label among them; got {logits.shape}"
         )
-    top = logits.max(axis=1)
+    top, normalizer = log_sum_exp(logits)
     if not np.isfinite(top).all():
         row = int(np.isfinite(top).argmin())
         raise NonFiniteError(f"row {row} of the logits has the maximum {top[row]}; are the network's weights sound?")
-    exponentials = logits - top[:, None]
-    np.exp(exponentials, out=exponentials)
-    normalizer: Array = top.astype(np.float64) + np.log(exponentials.sum(axis=1))
     return normalizer
 
 

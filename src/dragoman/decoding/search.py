@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Protocol, Self, TypeVar
@@ -88,6 +88,9 @@ class Request:
         return labels
 
 
+Each = Callable[[Callable[[Array], list[list[Hypothesis]]], list[Array]], Iterable[list[list[Hypothesis]]]]
+
+
 class Method(Protocol):
     """A way to choose labels: Greedy, Sampling, Beam."""
 
@@ -104,6 +107,7 @@ def decode(
     prefixes: Sequence[Sequence[int] | Array] | None = None,
     batch: int = 64,
     numbers: Sequence[int] | None = None,
+    each: Each = map,
 ) -> list[list[Hypothesis]]:
     """Write a sequence for every source: its hypotheses, best first, in the order of the sources.
 
@@ -112,6 +116,7 @@ def decode(
     prefixes  labels that every hypothesis of a source begins with, without start and end
     batch     sources decoded together; sources of similar length are
     numbers   what random draws depend on besides the seed; default: the places of the sources in the list
+    each      runs the batches, one after the other or on threads
 
     An empty source is handed to the network as it is; for a language model, all are: `[[]] * n` with prefixes.
     """
@@ -122,11 +127,15 @@ def decode(
     source_lengths = np.array([len(source) for source in sources], np.int64)
     order = np.lexsort((request.longest, prefix_lengths, source_lengths))[::-1]  # what needs most memory fails first
     results: list[list[Hypothesis]] = [[] for _ in sources]
-    for start in range(0, len(order), batch):
-        chosen = order[start : start + batch]
+
+    def write(chosen: Array) -> list[list[Hypothesis]]:
         state = network.encode(Batch.pack([sources[i] for i in chosen]))
-        for i, found in zip(chosen, method.search(network, state, request.select(chosen)), strict=True):
-            results[i] = found
+        return method.search(network, state, request.select(chosen))
+
+    batches = [order[start : start + batch] for start in range(0, len(order), batch)]
+    for chosen, found in zip(batches, each(write, batches), strict=True):
+        for i, hypotheses in zip(chosen, found, strict=True):
+            results[i] = hypotheses
     return results
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dragoman.graph import Array, Backward, operation
+from dragoman.graph import Array, Backward, operation, replaceable
 
 
 def shifted(x: Array) -> Array:
@@ -33,6 +33,15 @@ def softmax_backward(y: Array, dy: Array) -> Array:
     """(1.2.2) applied without its Jacobian: dx = y (dy - sum_k y_k dy_k)"""
     dx: Array = y * (dy - (y * dy).sum(axis=-1, keepdims=True))
     return dx
+
+
+@replaceable
+def log_sum_exp(x: Array) -> tuple[Array, Array]:
+    """(max, log sum_k e^x_k) of each row, in double precision; not recorded          x [N, V] -> [N], [N]"""
+    top = x.max(axis=1).astype(np.float64)
+    with np.errstate(all="ignore"):  # a row without a finite maximum has no sum, and its reader looks at the maximum
+        exponentials = np.exp(x - x.max(axis=1, keepdims=True))
+        return top, top + np.log(exponentials.sum(axis=1))
 
 
 @operation

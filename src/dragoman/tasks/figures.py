@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +13,7 @@ from dragoman.data.tokenizer import FIRST, MARK
 from dragoman.errors import ConfigurationError, DataError
 from dragoman.graph import value_of
 from dragoman.operations.positions import half_sinusoid, interleaved_sinusoid
+from dragoman.tasks.model import load_testing
 from dragoman.tasks.translator import Alignment, Translator
 from dragoman.training import History
 
@@ -49,21 +52,24 @@ def _shown(pieces: list[str]) -> list[str]:
 
 
 def embeddings(translator: Translator, text: str | None) -> Figure:
-    """The vectors of the words of a text, or of the first whole words of the vocabulary (thesis, Figure 2)."""
+    """The vectors of the words of a text, or of those most used in the testing part (thesis, Figure 2)."""
     tokenizer = translator.source_tokenizer
-    if text is None:
-        pieces = [(label, tokenizer.pieces([label])[0]) for label in range(FIRST, tokenizer.size)]
-        chosen = [(label, piece[1:]) for label, piece in pieces if piece.startswith(MARK) and piece[1:].isalpha()]
-        chosen = [(label, word) for label, word in chosen if len(word) > 2][:WORDS]
-    else:
-        words = list(dict.fromkeys(text.split()))
-        encoded = tokenizer.encode(words)
-        chosen = [(int(labels[0]), word) for labels, word in zip(encoded, words, strict=True) if len(labels) == 1]
-        if len(chosen) < 3:
-            raise ConfigurationError("fewer than 3 of these words are one piece of the vocabulary; name more words")
+    words = _usual_words(translator) if text is None else list(dict.fromkeys(text.split()))
+    encoded = tokenizer.encode(words)
+    known = [(int(labels[0]), word) for labels, word in zip(encoded, words, strict=True) if len(labels) == 1]
+    chosen = [(label, word) for label, word in known if label >= FIRST][:WORDS]
+    if len(chosen) < 3:
+        raise ConfigurationError("fewer than 3 of these words are one piece of the vocabulary; name more words: --text")
     table = value_of(translator.network.source_embedding.table)
     vectors = table[[label for label, _ in chosen]]
     return figures.embedding_figure(vectors, [word for _, word in chosen], "Source embedding, two principal directions")
+
+
+def _usual_words(translator: Translator) -> list[str]:
+    """Words of four letters or more, the most frequent first: shorter ones are mostly grammar."""
+    pairs = [] if translator.directory is None else load_testing(translator.directory)
+    counts = Counter(word for source, _ in pairs for word in re.findall(r"[^\W\d_]{4,}", source.lower()))
+    return [word for word, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
 
 
 def positions(translator: Translator, text: str | None) -> Figure:

@@ -9,8 +9,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from threadpoolctl import threadpool_limits
-
 from dragoman.data.batching import BatchStream
 from dragoman.engines import use_fastest
 from dragoman.errors import ConfigurationError, DataError
@@ -27,7 +25,7 @@ from dragoman.training.checkpoints import average, told_failures
 from dragoman.training.interrupts import Interrupts
 from dragoman.training.loop import Training
 from dragoman.training.tensorboard import TensorBoard
-from dragoman.training.workers import Workers
+from dragoman.training.workers import Workers, single_blas
 
 SCORED = 500  # selection sentences that BLEU and chrF are measured on while training
 SMALL = 128  # depth up to which matrices are not worth a second BLAS thread
@@ -48,7 +46,7 @@ def train_translator(
     tell  hears what is decided before training begins
     """
     use_fastest(tell)
-    with locked(out), threadpool_limits(1):
+    with locked(out), single_blas():
         return TranslatorTraining(given, out, watch or Watcher(), interrupts or Interrupts(), tell).run()
 
 

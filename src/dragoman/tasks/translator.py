@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -33,6 +34,7 @@ from dragoman.networks import Transformer
 from dragoman.tasks import model as directory_of
 from dragoman.tasks.model import ModelFacts
 from dragoman.training.checkpoints import told_failures
+from dragoman.training.workers import Workers, physical_cores, single_blas
 
 if TYPE_CHECKING:
     from dragoman.analysis.testing import Sentence, TestingAnalysis
@@ -129,6 +131,7 @@ class Translator:
         self.source_tokenizer, self.reference_tokenizer = tokenizers
         self.facts = facts
         self.directory: Path | None = None
+        self.workers = Workers(physical_cores())
         self._masks = facts.protect and not any(tokenizer.unknown_in([EVERY_STANDIN]) for tokenizer in tokenizers)
 
     # On disk
@@ -209,13 +212,21 @@ class Translator:
     def _decode(self, units: list[Unit], choice: Choice, prefixes: list[Array] | None = None) -> None:
         sources = [add_marks(unit.labels, None)[0] for unit in units]
         longest = [self._room(choice.longest(source)) for source in sources]
-        found = decode(self.network, sources, choice.method(), longest, prefixes, BATCH)
+        found = self._search(sources, choice, longest, prefixes)
         for unit, hypotheses in zip(units, found, strict=True):
             unit.found = self._alternatives(unit, hypotheses)
         if self._masks:
             lost = [unit for unit in units if not unit.found]
             for unit in lost:
                 unit.found = [self._around_spans(unit, choice)]
+
+    def _search(
+        self, sources: list[Array], choice: Choice, longest: list[int], prefixes: list[Array] | None = None
+    ) -> list[list[Hypothesis]]:
+        """Batches of sources on all cores."""
+        batch = max(1, min(BATCH, math.ceil(len(sources) / self.workers.threads)))
+        with single_blas():
+            return decode(self.network, sources, choice.method(), longest, prefixes, batch, each=self.workers.map)
 
     def _room(self, longest: int) -> int:
         """A table of learned positions ends somewhere; the start label takes one of them."""
@@ -244,7 +255,7 @@ class Translator:
         written = [Unit(Masked(part, ()), self._encode(part)) for part, kept in between if not kept and _has_word(part)]
         sources = [add_marks(part.labels, None)[0] for part in written]
         longest = [self._room(choice.longest(source)) for source in sources]
-        found = iter(decode(self.network, sources, choice.method(), longest, None, BATCH))
+        found = iter(self._search(sources, choice, longest))
         told, scores = "", [0.0]
         for part, kept in between:
             if kept or not _has_word(part):
@@ -276,19 +287,21 @@ class Translator:
 
     def align(self, source: str, reference: str | None = None) -> Alignment:
         """Where a translation (its own, if none is given) looked in the source: the last decoder, all heads' mean."""
-        shown = mask(source).text if self._masks else source
+        masked = mask(source) if self._masks else Masked(source, ())
+        labels = add_marks(self._encode(masked.text), None)[0]
         if reference is None:
-            labels = add_marks(self._encode(shown), None)[0]
-            longest = self._room(2 * len(labels) + 10)
-            written = decode(self.network, [labels], Beam(4), longest)[0][0].labels
+            choice = Choice()
+            written = self._search([labels], choice, [self._room(choice.longest(labels))])[0][0].labels
         else:
-            shown, told = mask_pair(source, reference) if self._masks else (source, reference)
-            labels = add_marks(self._encode(shown), None)[0]
-            written = self.reference_tokenizer.encode([told])[0]
+            for span, standin in zip(masked.spans, STANDINS, strict=False):
+                reference = reference.replace(span, standin)
+            written = self.reference_tokenizer.encode([reference])[0]
         whole = add_marks(np.asarray(written), None)[0]
         maps = self.network.attention(Batch.pairs([labels], [whole]))
         weights = maps[f"decoder.{len(self.network.decoder) - 1}.cross_attention"][0].mean(axis=0)
-        return Alignment(self.source_tokenizer.pieces(labels), self.reference_tokenizer.pieces(whole[1:]), weights)
+        pieces = (self.source_tokenizer.pieces(labels), self.reference_tokenizer.pieces(whole[1:]))
+        read, wrote = ([unmask(piece, masked.spans) for piece in side] for side in pieces)
+        return Alignment(read, wrote, weights)
 
     def _batches(self, pairs: list[tuple[str, str]]) -> Iterable[Batch]:
         """Pairs as the network is asked about them, in order."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 from dragoman.batch import Batch
 from dragoman.errors import ConfigurationError
@@ -35,6 +38,17 @@ def physical_cores() -> int:
     return max(1, len(siblings))
 
 
+@functools.cache
+def _libraries() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def single_blas() -> AbstractContextManager[Any]:
+    """One BLAS thread for each thread of ours: two pools would spin against each other."""
+    context: AbstractContextManager[Any] = _libraries().limit(limits=1)
+    return context
+
+
 class Workers:
     """Threads that share the work of a step. The same number of threads gives the same bits."""
 
@@ -49,21 +63,18 @@ class Workers:
         """The function of every item, the first on this thread; in the order of the items."""
         if self._pool is None or len(items) < 2:
             return [function(item) for item in items]
-        others = [self._pool.submit(function, item) for item in items[1:]]
-        first = function(items[0])
-        return [first, *(other.result() for other in others)]
+        shares = [range(i, len(items), self.threads) for i in range(self.threads)]
+
+        def several(share: range) -> list[B]:
+            return [function(items[i]) for i in share]
+
+        others = [self._pool.submit(several, share) for share in shares[1:]]
+        found = [several(shares[0]), *(other.result() for other in others)]
+        return [found[i % self.threads][i // self.threads] for i in range(len(items))]
 
     def sweep(self, function: Callable[[slice], None], parts: list[slice]) -> Iterable[None]:
         """The function of every part, shared out evenly."""
-        if self._pool is None or len(parts) < 2:
-            return map(function, parts)
-        shares = [parts[i :: self.threads] for i in range(self.threads)]
-
-        def several(share: list[slice]) -> None:
-            for part in share:
-                function(part)
-
-        return self.map(several, shares)
+        return self.map(function, parts)
 
     def differentiate(self, loss_index: LossIndex, network: Network, batch: Batch, run: Run) -> tuple[Loss, Array]:
         """The loss of a batch and its gradient, summed over the shards in their order; valid until the next call."""

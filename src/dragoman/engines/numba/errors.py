@@ -30,6 +30,20 @@ def reduce_row(row: Any, t: Any, smoothing: Any) -> Any:
 
 
 @kernel
+def log_sum_exp(x: Any, tops: Any, sums: Any) -> None:
+    for i in range(x.shape[0]):
+        row = x[i]
+        top = row[0]
+        for s in range(row.shape[0]):
+            top = max(top, row[s])
+        total = x.dtype.type(0)
+        for s in range(row.shape[0]):
+            total += exponential(row[s] - top)
+        tops[i] = top
+        sums[i] = top + math.log(total)
+
+
+@kernel
 def cross_entropy(logits: Any, targets: Any, weights: Any, total: Any, smoothing: Any) -> Any:
     """(error, hits); error = sum_j w_j (log sum_s e^z_js - (1 - smoothing) z_jt - smoothing mean(z_j)) / total"""
     error, hits = 0.0, 0.0

@@ -12,6 +12,7 @@ from dragoman.engines.numba.wide_attention import wide_kernels
 from dragoman.graph import Array, Backward, Pending
 from dragoman.operations.dropout import Dropout
 from dragoman.operations.shapes import check_finite, check_labels
+from dragoman.operations.softmax import log_sum_exp as log_sum_exp_of
 
 ENGINE = "numba"
 REAL = (np.dtype(np.float32), np.dtype(np.float64))
@@ -258,6 +259,15 @@ def cross_entropy(
         return delta
 
     return (value, float(hits)), backward
+
+
+@log_sum_exp_of.register(ENGINE)
+def log_sum_exp(x: Array) -> Any:
+    if not _matrices(x) or x.ndim != 2 or not x.size or not np.isfinite(x.sum()):  # max in a kernel passes NaN by
+        return NotImplemented
+    tops, sums = np.empty(len(x)), np.empty(len(x))
+    errors.log_sum_exp(x, tops, sums)
+    return tops, sums
 
 
 @operations.attend_self.register(ENGINE)
