@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, cast
@@ -25,7 +26,7 @@ from dragoman.cli.options import (
     console,
     two,
 )
-from dragoman.errors import ConfigurationError, DataError
+from dragoman.errors import ConfigurationError, DataError, DragomanError
 
 if TYPE_CHECKING:
     from dragoman.analysis.testing import ScoredSentence, TestingAnalysis
@@ -56,6 +57,8 @@ def evaluate(
     from dragoman.tasks.translator import Choice, Translator
 
     translator = Translator.load(model)
+    if on_bad_line not in ("error", "skip"):
+        raise ConfigurationError(f"--on-bad-line is error or skip, got '{on_bad_line}'")
     if files:
         settings = DataSettings(
             files=tuple(files),
@@ -79,7 +82,8 @@ def evaluate(
     except OSError as error:
         raise ConfigurationError(f"{place} cannot be made: {error}") from None
     columns_shown = (TextColumn("translating"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns_shown, console=console(stderr=True), transient=True) as progress:
+    notices = console(stderr=True)
+    with Progress(*columns_shown, console=notices, transient=True, disable=not notices.is_terminal) as progress:
         task = progress.add_task("translating", total=len(pairs))
         analysis = translator.evaluate(pairs, Choice(beam=beam), lambda done: progress.update(task, completed=done))
     _print(analysis, screen)
@@ -164,6 +168,7 @@ def _figures(analysis: TestingAnalysis, translator: Translator) -> dict[str, str
         drawn["Training"] = as_svg(figures.history(translator, None))
     if analysis.best:
         drawn["Where a translation looked"] = as_svg(figures.attention(translator, analysis.best[0].sentence.source))
-    drawn["Word vectors"] = as_svg(figures.embeddings(translator, None))
+    with suppress(DragomanError):  # a vocabulary without words
+        drawn["Word vectors"] = as_svg(figures.embeddings(translator, None))
     drawn["Architecture"] = as_svg(figures.architecture(translator, None))
     return drawn

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import shlex
 from typing import Annotated
 
 import typer
@@ -13,11 +13,11 @@ from dragoman.cli.options import console
 
 def plan(
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Sentence pairs, or a configuration.toml.")],
-    budget: Annotated[str, typer.Option(help="Time you have: 30m, 2h, 1h30m.")] = "1h",
-    recipe: Annotated[str, typer.Option(help="modern or thesis.")] = "modern",
+    budget: Annotated[str | None, typer.Option(help="Time you have: 30m, 2h, 1h30m (default: 1h).")] = None,
+    recipe: Annotated[str | None, typer.Option(help="modern (default) or thesis.")] = None,
 ) -> None:
     """Measure this machine for some seconds; predict speed, memory and time of every preset on these pairs."""
-    from dragoman.cli.train import _from_files
+    from dragoman.cli.train import _from_files, _given
     from dragoman.engines import use_fastest
     from dragoman.networks import PRESETS
     from dragoman.tasks.configuration import configuration, merged
@@ -27,7 +27,8 @@ def plan(
     from dragoman.training.workers import single_blas
 
     screen = console()
-    given = merged(_from_files(files), {"recipe": recipe, "stopping": {"budget": budget}})
+    asked_for = {"recipe": recipe, "stopping": {"budget": budget}}
+    given = merged({"stopping": {"budget": "1h"}}, _from_files(files), _given(asked_for))
     asked = configuration(given)
     corpus = open_corpus(asked.data)
     dataset = corpus.dataset(asked.seed)
@@ -56,5 +57,8 @@ def plan(
             )
     screen.print(table)
     screen.print("Memory is that of the arrays; Python and its libraries take about 150 MB more.", style="dim")
-    place = Path(files[0])
-    screen.print(f"Next: dragoman train {place} --budget {budget} --out model", highlight=False, markup=False)
+    command = ["dragoman", "train", *files]
+    for option, value in (("--recipe", recipe), ("--budget", budget or given["stopping"]["budget"])):
+        command += [option, str(value)] if value else []
+    told = f"Next: {shlex.join([*command, '--out', 'model'])}"
+    screen.print(told, highlight=False, markup=False, soft_wrap=True)

@@ -23,8 +23,5 @@ def plot(
     from dragoman.tasks.translator import Translator
 
     path = out or model / "figures" / f"{figure}.png"
-    translator = Translator.load(model)
-    if out is None:
-        path.parent.mkdir(exist_ok=True)
-    draw(translator, figure, path, text)
+    draw(Translator.load(model), figure, path, text, make=out is None)
     console().print(f"{path}", highlight=False, markup=False)

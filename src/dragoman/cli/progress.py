@@ -90,16 +90,16 @@ class TrainingProgress(Watcher):
 
     def record(self, record: Record) -> None:
         self.spoken = time.monotonic()
-        names = "".join(f"{name:>7}" for name in record.scores)
+        names = "".join(f"{name:>6}" for name in record.scores)
         if not self.headed:
             self.headed = True
-            columns = f"{'epoch':>7}{'step':>9}{'training error':>16}{'selection error':>18}"
+            columns = f"{'epoch':>6}{'step':>8}{'training error':>15}{'selection error':>17}"
             head = f"{columns}{names}{'tokens/s':>9}{'time':>12}"
             self.console.print(head, style="dim", highlight=False)
         selection = "" if record.selection is None else f"{_told(record.selection)} {'*' if record.best else ' '}"
-        scores = "".join(f"{value:>7.1f}" for value in record.scores.values())
+        scores = "".join(f"{value:>6.1f}" for value in record.scores.values())
         speed = f"{record.tokens_per_second / 1000:.1f}k"
-        row = f"{record.epoch:>7.2f}{record.step:>9,}{_told(record.training):>16}{selection:>18}{scores}{speed:>9}"
+        row = f"{record.epoch:>6.2f}{record.step:>8,}{_told(record.training):>15}{selection:>17}{scores}{speed:>9}"
         self.console.print(f"{row}{told_time(record.seconds):>12}", highlight=False, markup=False)
 
     def notice(self, text: str) -> None:

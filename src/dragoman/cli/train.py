@@ -12,11 +12,9 @@ from rich.console import Console
 
 from dragoman.cli.options import (
     Columns,
-    Encoding,
     Format,
     Header,
     Languages,
-    OnBadLine,
     columns_of,
     console,
     two,
@@ -54,8 +52,10 @@ def train(
     columns: Columns = None,
     header: Header = None,
     languages: Languages = None,
-    encoding: Encoding = "utf-8",
-    on_bad_line: OnBadLine = "error",
+    encoding: Annotated[str | None, typer.Option(help="Encoding of the files; else utf-8.")] = None,
+    on_bad_line: Annotated[
+        str | None, typer.Option(help="What to do with a line that cannot be used: error (default) or skip.")
+    ] = None,
 ) -> None:
     """Train a translator on sentence pairs. The same command again goes on where it stopped."""
     from dragoman.tasks.configuration import configuration, merged, read_assignments
@@ -71,8 +71,8 @@ def train(
             "columns": columns_of(columns),
             "header": header,
             "languages": two("--languages", languages),
-            "encoding": None if encoding == "utf-8" else encoding,
-            "on_bad_line": None if on_bad_line == "error" else on_bad_line,
+            "encoding": encoding,
+            "on_bad_line": on_bad_line,
         },
         "stopping": {"budget": budget, "epochs": epochs, "accuracy": accuracy, "patience": patience},
         "progress": {

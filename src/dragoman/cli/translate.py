@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import queue
 import sys
@@ -44,7 +45,7 @@ def translate(
     from dragoman.tasks.translator import Choice, Translator
 
     choice = Choice(beam, best, length_penalty, sample, temperature, top_k, top_p, seed, maximum)
-    if prefix is not None and (text is None or _is_file(text)):
+    if prefix is not None and (text is None or text == "-" or _is_file(text)):
         raise ConfigurationError("--prefix goes with one TEXT")
     translator = Translator.load(model)
     number = 0
@@ -123,6 +124,8 @@ def _chunks(lines: Iterable[str]) -> Iterator[list[str]]:
 
 def as_they_come(stream: Iterable[str]) -> Iterator[list[str]]:
     """Whatever lines have arrived, at least one: a program that waits for each answer gets it, a file goes fast."""
+    if isinstance(stream, io.TextIOWrapper):  # never the encoding of the terminal, nor half a character
+        stream.reconfigure(encoding="utf-8", errors="strict")
     arrived: queue.Queue[str | BaseException | None] = queue.Queue(TOGETHER)
 
     def read() -> None:

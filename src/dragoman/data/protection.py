@@ -112,11 +112,16 @@ def mask_pair(source: str, reference: str, share: float = SHARE) -> tuple[str, s
     and which stand-ins: all are trained alike, and neither the order of the pairs nor their number matters. A stand-in
     of the text's own that is not masked is taken out, for it would teach the wrong thing.
     """
+    return masked_pair(source, reference, share)[:2]
+
+
+def masked_pair(source: str, reference: str, share: float = SHARE) -> tuple[str, str, dict[str, str]]:
+    """The same, and the stand-in of each span."""
     pair = f"{source}\n{reference}"
     number = int.from_bytes(blake2b(pair.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
     with_names = number < share * 2**64
     if not (with_names or _may_hold_spans(pair)):
-        return source, reference
+        return source, reference, {}
     places, others = protected_spans(source), protected_spans(reference)
     counts, other_counts = (
         Counter(text[start:stop] for start, stop in where) for text, where in ((source, places), (reference, others))
@@ -128,7 +133,7 @@ def mask_pair(source: str, reference: str, share: float = SHARE) -> tuple[str, s
         places = sorted(places + [place for place, _ in names.values()])
         others = sorted(others + [place for _, place in names.values()])
     standins = dict(zip(_with_room(shared), _shuffled(number), strict=False))
-    return _replaced(source, places, standins), _replaced(reference, others, standins)
+    return _replaced(source, places, standins), _replaced(reference, others, standins), standins
 
 
 def _may_hold_spans(text: str) -> bool:

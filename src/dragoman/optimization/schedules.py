@@ -107,7 +107,7 @@ class Plateau:
         return self.rate
 
     def observe(self, error: float) -> None:
-        """Tell the schedule how training goes: `train` tells it the loss of every step, and patience counts those."""
+        """Tell the schedule how training goes: `train` does so once a round, and patience counts those."""
         if error < self.best:
             self.best, self.waited = error, 0
             return

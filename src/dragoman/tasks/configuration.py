@@ -88,7 +88,7 @@ class StoppingSettings(Configuration):
 
     epochs: Positive | None = None
     steps: Positive | None = None
-    budget: Seconds | None = Field(default=None, gt=0)
+    budget: Seconds | None = Field(default=None, gt=0, lt=float("inf"))
     accuracy: float | None = Field(default=None, gt=0, le=1)
     error: float | None = Field(default=None, gt=0)
     patience: Positive | None = None
@@ -141,6 +141,13 @@ Settings = dict[str, Any]
 C = TypeVar("C", bound=Configuration)
 
 
+def resolved(path: Path) -> TranslationConfiguration:
+    """A configuration that a training saved: what it lacks is None, whatever its recipe says."""
+    saved = read_toml(path)
+    settings = {name: _section(name, value, str(path)) for name, value in saved.items()}
+    return _built(TranslationConfiguration, settings, f"{path}: ")
+
+
 def configuration(given: Mapping[str, Any], where: str = "the settings") -> TranslationConfiguration:
     """What is given, on top of its recipe and preset."""
     _check_names(given, TranslationConfiguration, where)
@@ -167,6 +174,7 @@ def _built(kind: type[C], settings: Mapping[str, Any], place: str) -> C:
         return kind(**settings)
     except ConfigurationError as error:
         told = str(error).removeprefix(f"{kind.__name__}: ")
+        told = re.sub(r"; (?=[a-z_0-9.]+: )", f"; {place.rpartition(' ')[2]}", told)
         raise ConfigurationError((place + told).replace(f"{place}the settings together", place.rstrip("."))) from None
 
 
@@ -238,7 +246,8 @@ def setting_names() -> list[str]:
 def _nearest(name: str, prefix: str) -> str:
     known = setting_names()
     inside = [other for other in known if other.startswith(prefix)]
-    close = difflib.get_close_matches(f"{prefix}{name}", known, 1, 0.6)
+    bare = {other.removeprefix(prefix): other for other in inside}  # what all have in common tells nothing
+    close = [bare[found] for found in difflib.get_close_matches(name, bare, 1, 0.6)]
     elsewhere = [other for other in known if other.rpartition(".")[2] == name]
     sections = sorted({other.partition(".")[0] for other in known if "." in other})
     if not prefix:
@@ -249,7 +258,7 @@ def _nearest(name: str, prefix: str) -> str:
 
 
 def _one_of(what: str, name: object, known: Iterable[str]) -> None:
-    if name not in set(known):
+    if not isinstance(name, str) or name not in set(known):
         close = difflib.get_close_matches(str(name), list(known), 1)
         hint = f"did you mean '{close[0]}'?" if close else f"choose one of {', '.join(known)}"
         raise ConfigurationError(f"there is no {what} '{name}'; {hint}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -36,6 +37,10 @@ class Corpus:
     def name(self) -> str:
         return ", ".join(self.settings.files)
 
+    def left_out(self) -> list[str]:
+        """Lines that could not be used, counted by why, when they were read just now."""
+        return self.pairs.reading.problems.lines() if isinstance(self.pairs, _Told) else []
+
     def dataset(self, seed: int, tokenizers: tuple[Tokenizer, Tokenizer] | None = None) -> Dataset:
         s = self.settings
         encoding = Encoding(s.tokenizer, s.vocabulary or (None, None), s.joint, s.maximum or (None, None), s.protect)
@@ -55,10 +60,17 @@ def open_corpus(settings: DataSettings) -> Corpus:
         if known[0] in get_args(Task):  # its numbers are what is to be learnt
             settings = settings.model_copy(update={"protect": False})
         return Corpus(settings, _digest_of(found), found.held_out, found.pairs)
+    for name in settings.files:
+        close = difflib.get_close_matches(name, NAMES, 1, 0.7)
+        if close and "." not in name and not Path(name).exists():
+            raise DataError(f"{name} does not exist; did you mean '{close[0]}', a built-in corpus?")
     reading = _reading(settings)
     files = [file for name in settings.files for file in named_files(Source(name))]
     if any(file.name == STANDARD_INPUT for file in files):
         raise DataError("a training reads its pairs more than once, so not from standard input; save them to a file")
+    for file in files:
+        if not Path(file.name).exists():
+            raise DataError(f"{file.name} does not exist; check the path")
     how = settings.model_dump_json(include={"format", "columns", "header", "languages", "encoding", "on_bad_line"})
     digests = [file_digest(Path(file.name)) for file in files]
     digest = hashlib.sha256("\n".join([*digests, how]).encode()).hexdigest()

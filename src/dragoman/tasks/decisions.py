@@ -59,17 +59,22 @@ def paced(
         else:
             tell(f"measuring this machine for a few seconds, to plan {told_time(stopping.budget)}")
             steps = measure(settings, dataset).steps_within(stopping.budget)
-    batches = BatchStream(training, batching(optimizer), settings.seed).batches_in_epoch
-    planned = min(steps or math.inf, (epochs or math.inf) * math.ceil(batches / optimizer.accumulate))
-    whole = optimizer.schedule_steps or int(planned)
+    settings = settings.model_copy(update={"stopping": stopping.model_copy(update={"steps": steps, "epochs": epochs})})
+    whole = optimizer.schedule_steps or int(planned_steps(settings, dataset))
     warm_up = min(LONGEST_WARM_UP, whole // 10) if optimizer.warm_up is None else optimizer.warm_up
     return settings.model_copy(
         update={
             "threads": settings.threads or physical_cores(),
             "optimizer": optimizer.model_copy(update={"schedule_steps": whole, "warm_up": warm_up}),
-            "stopping": stopping.model_copy(update={"steps": steps, "epochs": epochs}),
         }
     )
+
+
+def planned_steps(settings: TranslationConfiguration, dataset: Dataset) -> float:
+    optimizer, stopping = settings.optimizer, settings.stopping
+    batches = BatchStream(dataset.part("training"), batching(optimizer), settings.seed).batches_in_epoch
+    steps = math.ceil(batches / optimizer.accumulate)
+    return min(stopping.steps or math.inf, (stopping.epochs or math.inf) * steps)
 
 
 def continued(asked: TranslationConfiguration, saved: TranslationConfiguration, place: str) -> TranslationConfiguration:

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -97,9 +99,16 @@ def save_network(network: Transformer, directory: Path) -> None:
     work = directory / f"{PARTIAL}weights.safetensors"
     try:
         save_weights(network, work)
+        work.chmod(0o666 & ~_umask())  # safetensors lets nobody else read what it writes
         work.replace(directory / "weights.safetensors")
     finally:
         work.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 def load_network(facts: ModelFacts, directory: Path) -> Transformer:
@@ -154,5 +163,5 @@ def load_testing(directory: Path) -> list[tuple[str, str]]:
             return [(source, reference) for source, reference in (line.rstrip("\n").split("\t") for line in lines)]
     except FileNotFoundError:
         raise FileFormatError(f"{directory} keeps no testing pairs; name a file of pairs to evaluate on") from None
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError, EOFError, zlib.error) as error:
         raise FileFormatError(f"{path} cannot be read: {error}") from None

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import time
 import tracemalloc
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
 
+from dragoman.batch import Batch
 from dragoman.data.batching import Batching, BatchStream, plan_epoch
 from dragoman.data.dataset import Dataset, Part
 from dragoman.layers import Run
@@ -59,29 +61,31 @@ def measure(settings: TranslationConfiguration, dataset: Dataset, seconds: float
     )
     index, adam = LossIndex(CrossEntropy(settings.loss.smoothing)), Adam()
     workers = Workers(settings.threads or physical_cores())
-    times: list[float] = []
-    tokens = memory = 0
-    began = time.perf_counter()
-    while time.perf_counter() - began < seconds or len(times) < 3:
-        batch = next(stream)
-        if not times:
-            tracemalloc.start()
-        started = time.perf_counter()
+
+    def step(batch: Batch) -> int:
         _, gradient = workers.differentiate(index, network, batch, Run(Noise(0, adam.t + 1)))
         clip_gradient(network.theta, gradient, 1.0)
         adam.update(network.theta, gradient, 1e-4, workers.sweep)
-        times.append(time.perf_counter() - started)
-        if len(times) == 1:
+        return len(batch.labels) + (0 if batch.source is None else len(batch.source.labels))
+
+    with closing(workers):
+        step(next(stream))  # kernels are compiled here
+        tracemalloc.start()
+        try:
+            step(next(stream))  # traced steps are slow
             memory = tracemalloc.get_traced_memory()[1]
+        finally:
             tracemalloc.stop()
-            continue  # traced steps are slow, and first ones slower
-        tokens += len(batch.labels) + (0 if batch.source is None else len(batch.source.labels))
-    workers.close()
-    spent = sum(times[1:])
+        steps = tokens = 0
+        began = time.perf_counter()
+        while time.perf_counter() - began < seconds or steps < 2:
+            tokens += step(next(stream))
+            steps += 1
+        spent = time.perf_counter() - began
     evaluated = _selection_seconds(network, selection) if len(selection) else 0.0
     return Speed(
         network.count(),
-        spent / (len(times) - 1) * optimizer.accumulate,
+        spent / steps * optimizer.accumulate,
         tokens / spent,
         math.ceil(stream.batches_in_epoch / optimizer.accumulate),
         evaluated,
@@ -93,7 +97,9 @@ def _selection_seconds(network: Transformer, part: Part, most: int = 5) -> float
     """An evaluation of the whole part, from that of some batches."""
     plan = plan_epoch(part.lengths(), Batching(128), 0, 0)
     chosen = [plan[i] for i in np.linspace(0, len(plan) - 1, min(most, len(plan))).astype(int)]
-    index, started = LossIndex(), time.perf_counter()
+    index = LossIndex()
+    index.evaluate(network, part.batch(chosen[0]))  # kernels are compiled here
+    started = time.perf_counter()
     for items in chosen:
         index.evaluate(network, part.batch(items))
     return (time.perf_counter() - started) / len(chosen) * len(plan)

@@ -16,12 +16,12 @@ from dragoman.graph import Array
 from dragoman.networks import Network, Transformer, TransformerConfiguration, load_weights
 from dragoman.tasks import components, decisions
 from dragoman.tasks import model as directory_of
-from dragoman.tasks.configuration import TranslationConfiguration, configuration, read_toml
+from dragoman.tasks.configuration import TranslationConfiguration, configuration, resolved
 from dragoman.tasks.corpus import open_corpus
 from dragoman.tasks.model import DataFacts, ModelFacts
 from dragoman.tasks.translator import Translator
 from dragoman.training import Checkpoints, History, Outcome, Selection, Watcher
-from dragoman.training.checkpoints import average, told_failures
+from dragoman.training.checkpoints import PARTIAL, average, told_failures
 from dragoman.training.interrupts import Interrupts
 from dragoman.training.loop import Training
 from dragoman.training.tensorboard import TensorBoard
@@ -64,15 +64,24 @@ class TranslatorTraining:
         self.out, self.watch, self.interrupts = out, watch, interrupts
         asked = configuration(given)
         self.base = None if asked.start.model is None else Translator.load(asked.start.model)
-        self.corpus = open_corpus(asked.data)
+        data = asked.data
+        if self.base is not None:  # whose vocabulary has stand-ins, or has none
+            data = data.model_copy(update={"protect": data.protect and self.base.facts.protect})
+        self.corpus = open_corpus(data)
         tokenizers = None if self.base is None else (self.base.source_tokenizer, self.base.reference_tokenizer)
         self.dataset = self.corpus.dataset(asked.seed, tokenizers)
+        for line in self.corpus.left_out():
+            tell(line)
+        self._tell_cut(tell)
         self.settings = self._decided(given, tell)
         self.network = self._network()
         self.translator = Translator(self.network, self.dataset.tokenizers, self._facts())
-        if self.settings.progress.tensorboard and out is not None:
-            self.watch = TensorBoard(out / "tensorboard", watch)
         self.best: Array | None = None  # theta of the best round, when there is no directory for it
+
+    def _tell_cut(self, tell: Callable[[str], None]) -> None:
+        sources, references = self.dataset.about["truncated"]
+        if sources or references:
+            tell(f"{sources:,} sources and {references:,} references are longer than data.maximum and were cut")
 
     def _decided(self, given: Mapping[str, Any], tell: Callable[[str], None]) -> TranslationConfiguration:
         base = None if self.base is None else self.base.facts
@@ -84,7 +93,14 @@ class TranslatorTraining:
                 f"{self.out} was trained on other data than {self.corpus.name} holds now; choose another --out"
             )
         saved = self.out / "configuration.toml"
-        return decisions.continued(settings, configuration(read_toml(saved), str(saved)), str(self.out))
+        settings = decisions.continued(settings, resolved(saved), str(self.out))
+        falls, whole = settings.optimizer.schedule in ("cosine", "linear"), settings.optimizer.schedule_steps or 0
+        if falls and decisions.planned_steps(settings, self.dataset) > whole:
+            tell(
+                f"the learning rate was planned to fall to 0 at step {whole:,}; steps after it teach nothing. "
+                f"To teach it more, train into another --out with --from {self.out}"
+            )
+        return settings
 
     def _network(self) -> Transformer:
         v_source, v_reference = self.dataset.about["vocabularies"]
@@ -109,7 +125,7 @@ class TranslatorTraining:
         return ModelFacts(
             network=self.network.configuration,
             parameters=self.network.count(),
-            longest=tuple(about["longest"]),
+            longest=self._longest(),
             protect=self.corpus.settings.protect,
             preset=settings.preset,
             recipe=settings.recipe,
@@ -117,9 +133,17 @@ class TranslatorTraining:
             data=data,
         )
 
+    def _longest(self) -> tuple[int, int]:
+        """What it started from has seen too."""
+        known = (0, 0) if self.base is None else self.base.facts.longest
+        source, reference = self.dataset.about["longest"]
+        return max(source, known[0]), max(reference, known[1])
+
     def run(self) -> tuple[Translator, Outcome]:
         if self.out is not None:
             self._begin_directory(self.out)
+            if self.settings.progress.tensorboard:
+                self.watch = TensorBoard(self.out / "tensorboard", self.watch)
         training = self._training()
         with self.interrupts.listening(), closing(training.workers):
             outcome = training.run()
@@ -131,9 +155,6 @@ class TranslatorTraining:
     def _begin_directory(self, out: Path) -> None:
         """Everything but the weights; a directory that holds something else is left alone."""
         fresh = not (out / "configuration.toml").exists()
-        others = sorted(path.name for path in out.iterdir() if path.name not in WRITTEN)
-        if fresh and others:
-            raise ConfigurationError(f"{out} exists and holds no training ({others[0]} ...); choose another --out")
         with told_failures(out):
             if fresh:
                 directory_of.save_tokenizers(self.dataset.tokenizers, out)
@@ -258,16 +279,40 @@ class TranslatorTraining:
 WRITTEN = {LOCK, *directory_of.FILES}  # what a training that was killed while it began may have left
 
 
+def _refuse_other(out: Path) -> None:
+    """A directory that holds something else is left alone."""
+    if not out.is_dir():
+        raise ConfigurationError(f"{out} is a file; --out names a directory")
+    if not (out / "configuration.toml").exists():
+        others = sorted(p.name for p in out.iterdir() if p.name not in WRITTEN and not p.name.startswith(PARTIAL))
+        if others:
+            raise ConfigurationError(f"{out} exists and holds no training ({others[0]} ...); choose another --out")
+
+
+@contextmanager
+def _tidied(out: Path, made: bool) -> Iterator[None]:
+    """A training that could not begin leaves nothing behind."""
+    try:
+        yield
+    finally:
+        if made and [path.name for path in out.iterdir()] == [LOCK]:
+            (out / LOCK).unlink()
+            out.rmdir()
+
+
 @contextmanager
 def locked(out: Path | None) -> Iterator[None]:
     """One training at a time in a directory. The operating system lets go of the lock when the process ends."""
     if out is None:
         yield
         return
+    made = not out.exists()
+    if not made:
+        _refuse_other(out)
     with told_failures(out):
         out.mkdir(parents=True, exist_ok=True)
         handle = (out / LOCK).open("w")
-    with handle:
+    with handle, _tidied(out, made):
         try:
             import fcntl
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+import zlib
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +21,7 @@ from dragoman.data.protection import (
     Masked,
     mask,
     mask_pair,
+    masked_pair,
     preserved,
     protected_spans,
     unmask,
@@ -28,17 +31,17 @@ from dragoman.data.tokenizer import Tokenizer
 from dragoman.decoding import Beam, Greedy, Hypothesis, Sampling, decode, score
 from dragoman.decoding.probabilities import log_normalizer
 from dragoman.engines import use_fastest
-from dragoman.errors import ConfigurationError
+from dragoman.errors import ConfigurationError, DataError
 from dragoman.graph import Array, value_of
 from dragoman.networks import Transformer
 from dragoman.tasks import model as directory_of
 from dragoman.tasks.model import ModelFacts
-from dragoman.training.checkpoints import told_failures
 from dragoman.training.workers import Workers, physical_cores, single_blas
 
 if TYPE_CHECKING:
     from dragoman.analysis.testing import Sentence, TestingAnalysis
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 SHORTEST = 16  # labels that are translated in one go even by a model trained on shorter sentences
 BATCH = 64
 
@@ -138,7 +141,7 @@ class Translator:
 
     @classmethod
     def train(
-        cls, data: str | Path | Sequence[str | Path], out: str | Path | None = None, **settings: Any
+        cls, files: str | Path | Sequence[str | Path], /, out: str | Path | None = None, **settings: Any
     ) -> Translator:
         """A translator trained on files of sentence pairs; settings as in the configuration, sections as dicts.
 
@@ -146,9 +149,9 @@ class Translator:
         """
         from dragoman.tasks.training import train_translator
 
-        files = [data] if isinstance(data, str | Path) else list(data)
+        names = [files] if isinstance(files, str | Path) else list(files)
         given = dict(settings)
-        given["data"] = {"files": [str(name) for name in files], **dict(settings.get("data", {}))}
+        given["data"] = {"files": [str(name) for name in names], **dict(settings.get("data", {}))}
         return train_translator(given, None if out is None else Path(out))[0]
 
     @classmethod
@@ -163,11 +166,13 @@ class Translator:
     def save(self, directory: str | Path) -> None:
         """All that is needed to translate."""
         place = Path(directory)
-        with told_failures(place):
+        try:
             place.mkdir(parents=True, exist_ok=True)
             directory_of.save_tokenizers((self.source_tokenizer, self.reference_tokenizer), place)
             directory_of.save_network(self.network, place)
             directory_of.save_facts(self.facts, place)
+        except OSError as error:
+            raise DataError(f"{place} could not be written: {error}") from None
 
     # Text in, text out
 
@@ -181,6 +186,9 @@ class Translator:
         """The same with alternatives and scores; a prefix is how a translation must begin."""
         if isinstance(texts, str):
             raise ConfigurationError("translate takes a list of texts: translate([text])")
+        for text in texts:
+            if _SURROGATE.search(text):
+                raise DataError(f"a text holds half a character, left by a wrong decoding: {text[:60]!r}")
         choice = choice or Choice()
         cut = [self._units(text) for text in texts]
         beginnings = self._beginnings(cut, prefixes)
@@ -188,7 +196,9 @@ class Translator:
         return [self._joined(units, choice) for units in cut]
 
     def _units(self, text: str) -> list[Unit]:
+        limit = self.network.configuration.maximum_length
         longest, whole = max(SHORTEST, self.facts.longest[0]), text.strip()
+        longest = longest if limit is None else min(longest, limit)
         cut = pieces(whole, lambda piece: len(self._unit(piece).labels) + 2 <= longest)
         if len(cut) > 1 and self._masks:
             cut = _outside(cut, protected_spans(whole))
@@ -213,20 +223,20 @@ class Translator:
         sources = [add_marks(unit.labels, None)[0] for unit in units]
         longest = [self._room(choice.longest(source)) for source in sources]
         found = self._search(sources, choice, longest, prefixes)
-        for unit, hypotheses in zip(units, found, strict=True):
-            unit.found = self._alternatives(unit, hypotheses)
-        if self._masks:
-            lost = [unit for unit in units if not unit.found]
-            for unit in lost:
-                unit.found = [self._around_spans(unit, choice)]
+        beginnings = prefixes or [np.zeros(0, np.int32)] * len(units)
+        for unit, hypotheses, prefix in zip(units, found, beginnings, strict=True):
+            unit.found = self._alternatives(unit, hypotheses) or [self._around_spans(unit, choice, prefix)]
 
     def _search(
         self, sources: list[Array], choice: Choice, longest: list[int], prefixes: list[Array] | None = None
     ) -> list[list[Hypothesis]]:
         """Batches of sources on all cores."""
         batch = max(1, min(BATCH, math.ceil(len(sources) / self.workers.threads)))
+        numbers = [zlib.crc32(source.tobytes()) for source in sources]  # draws depend on the text, not on its place
         with single_blas():
-            return decode(self.network, sources, choice.method(), longest, prefixes, batch, each=self.workers.map)
+            return decode(
+                self.network, sources, choice.method(), longest, prefixes, batch, numbers, each=self.workers.map
+            )
 
     def _room(self, longest: int) -> int:
         """A table of learned positions ends somewhere; the start label takes one of them."""
@@ -238,13 +248,13 @@ class Translator:
         if not unit.masked.complete:
             return []
         texts = self.reference_tokenizer.decode(hypothesis.labels for hypothesis in hypotheses)
-        return [
-            Alternative(unmask(text, unit.masked.spans), _mean(hypothesis))
-            for text, hypothesis in zip(texts, hypotheses, strict=True)
-            if not self._masks or preserved(text, unit.masked)
-        ]
+        found = list(zip(texts, map(_mean, hypotheses), strict=True))
+        kept = [(text, mean) for text, mean in found if not self._masks or preserved(text, unit.masked)]
+        if not unit.masked.spans:  # a stand-in that was written for nothing is taken out
+            kept = kept or found
+        return [Alternative(unmask(text, unit.masked.spans), mean) for text, mean in kept]
 
-    def _around_spans(self, unit: Unit, choice: Choice) -> Alternative:
+    def _around_spans(self, unit: Unit, choice: Choice, prefix: Array) -> Alternative:
         """The network lost a span: translate what stands between them, and put them back between."""
         text = unmask(unit.masked.text, unit.masked.spans)
         between, at = [], 0
@@ -255,8 +265,13 @@ class Translator:
         written = [Unit(Masked(part, ()), self._encode(part)) for part, kept in between if not kept and _has_word(part)]
         sources = [add_marks(part.labels, None)[0] for part in written]
         longest = [self._room(choice.longest(source)) for source in sources]
-        found = iter(self._search(sources, choice, longest))
-        told, scores = "", [0.0]
+        nothing, told, scores = np.zeros(0, np.int32), "", [0.0]
+        prefixes = [nothing] * len(written)
+        if len(prefix) and _has_word(between[0][0]):
+            prefixes[0] = prefix
+        elif len(prefix):
+            told = self.reference_tokenizer.decode([prefix])[0] + " "
+        found = iter(self._search(sources, choice, longest, prefixes))
         for part, kept in between:
             if kept or not _has_word(part):
                 told += part
@@ -273,7 +288,7 @@ class Translator:
             return Translation((Alternative("", 0.0),), 0)
         if len(kept) == 1:
             return Translation(tuple(kept[0].found[: choice.alternatives]))
-        text = " ".join(unit.found[0].text for unit in kept)
+        text = " ".join(unit.found[0].text.strip() for unit in kept)
         return Translation((Alternative(text, sum(unit.found[0].score for unit in kept) / len(kept)),), len(kept))
 
     # Explaining
@@ -287,20 +302,15 @@ class Translator:
 
     def align(self, source: str, reference: str | None = None) -> Alignment:
         """Where a translation (its own, if none is given) looked in the source: the last decoder, all heads' mean."""
-        masked = mask(source) if self._masks else Masked(source, ())
-        labels = add_marks(self._encode(masked.text), None)[0]
-        if reference is None:
-            choice = Choice()
-            written = self._search([labels], choice, [self._room(choice.longest(labels))])[0][0].labels
-        else:
-            for span, standin in zip(masked.spans, STANDINS, strict=False):
-                reference = reference.replace(span, standin)
-            written = self.reference_tokenizer.encode([reference])[0]
-        whole = add_marks(np.asarray(written), None)[0]
+        written = self.translations([source])[0].text if reference is None else reference
+        shown, told, standins = masked_pair(source, written, 0.0) if self._masks else (source, written, {})
+        labels = add_marks(self._encode(shown), None)[0]
+        whole = add_marks(self.reference_tokenizer.encode([told])[0], None)[0]
         maps = self.network.attention(Batch.pairs([labels], [whole]))
         weights = maps[f"decoder.{len(self.network.decoder) - 1}.cross_attention"][0].mean(axis=0)
+        spans = {ord(standin): span for span, standin in standins.items()}
         pieces = (self.source_tokenizer.pieces(labels), self.reference_tokenizer.pieces(whole[1:]))
-        read, wrote = ([unmask(piece, masked.spans) for piece in side] for side in pieces)
+        read, wrote = ([piece.translate(spans) for piece in side] for side in pieces)
         return Alignment(read, wrote, weights)
 
     def _batches(self, pairs: list[tuple[str, str]]) -> Iterable[Batch]:

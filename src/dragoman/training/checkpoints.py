@@ -23,7 +23,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from dragoman.errors import ConfigurationError, DataError, FileFormatError
+from dragoman.errors import ConfigurationError, DataError, FileFormatError, NonFiniteError
 from dragoman.graph import Array
 
 VERSION = 1
@@ -44,13 +44,16 @@ class Checkpoints:
         with told_failures(self.directory):
             self.directory.mkdir(parents=True, exist_ok=True)
             for left in self.directory.glob(f"{PARTIAL}*"):
-                shutil.rmtree(left, ignore_errors=True)
+                if left.is_dir():
+                    shutil.rmtree(left, ignore_errors=True)
+                else:
+                    left.unlink(missing_ok=True)
 
     def save(self, step: int, arrays: dict[str, Array], state: dict[str, Any], best: bool) -> Path:
         """Write a checkpoint, name it latest (and best), forget those that are older than the last `keep`."""
         for name, array in arrays.items():
             if not np.isfinite(array).all():
-                raise DataError(
+                raise NonFiniteError(
                     f"step {step}: {name} holds values that are not finite, so no checkpoint is written; the last good "
                     f"one is {self.named(LATEST) or 'none'}. Lower the learning rate or clip the gradient"
                 )

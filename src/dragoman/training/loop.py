@@ -12,15 +12,18 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeVar
+
+import numpy as np
 
 from dragoman.batch import Batch
 from dragoman.data.batching import BatchStream
 from dragoman.errors import ConfigurationError, FileFormatError, NonFiniteError
 from dragoman.graph import Array, Theta
 from dragoman.layers import Run
-from dragoman.loss import Loss, LossIndex
+from dragoman.loss import CrossEntropy, Loss, LossIndex
+from dragoman.loss.index import Error
 from dragoman.networks import Network
 from dragoman.operations import Noise
 from dragoman.operations.sweeps import average_sweep
@@ -55,16 +58,18 @@ class Selection:
     every    steps between evaluations; None: every epoch
     best_by  error (low is good), accuracy, or a name that `scores` gives (high is good)
     scores   what else to measure of the network
+    error    how outputs are compared with targets
     """
 
     batches: Callable[[], Iterable[Batch]]
     every: int | None = None
     best_by: str = "error"
     scores: Callable[[Network], dict[str, float]] | None = None
+    error: Error = field(default_factory=CrossEntropy)
 
     def evaluate(self, network: Network) -> Loss:
         """The plain error, without smoothing, dropout or regularization."""
-        tally, plain = Tally(), LossIndex()
+        tally, plain = Tally(), LossIndex(self.error)
         for batch in self.batches():
             tally.add(plain.evaluate(network, batch))
         return tally.total()
@@ -152,6 +157,7 @@ class Training:
     busy: float = field(default=0.0, init=False)  # seconds of this round spent in steps
     tokens: int = field(default=0, init=False)  # labels read in this round
     ended: str | None = field(default=None, init=False)
+    last: Loss | None = field(default=None, init=False)  # of the training part, over the last round
     norm: float = field(default=math.nan, init=False)  # of the last gradient, before clipping
     rate: float = field(default=math.nan, init=False)  # of the last step
 
@@ -160,6 +166,10 @@ class Training:
             raise ConfigurationError(f"a step takes at least one batch, got accumulate = {self.accumulate}")
         if not 0 <= self.averaging < 1:
             raise ConfigurationError(f"averaging is at least 0 and below 1, got {self.averaging}")
+        if self.stopping.patience is not None and self.selection is None:
+            raise ConfigurationError("patience counts evaluations, but there is no selection part to evaluate")
+        if self.stopping.epochs is not None and not isinstance(self.batches, BatchStream):
+            raise ConfigurationError("epochs are counted by a BatchStream; limit other batches by steps or seconds")
         if self.averaging:
             self.average = self.network.theta.values.copy()
         self._began = self._saved = time.monotonic()
@@ -182,7 +192,8 @@ class Training:
             return outcome
         supply = iter(self.batches)
         while True:
-            loss = self._step(supply)
+            with np.errstate(all="ignore"):  # what overflows is told once, by _checked or by the checkpoint
+                loss = self._step(supply)
             if loss is None:
                 break
             reason = self._after_step(loss, outcome)
@@ -229,14 +240,14 @@ class Training:
     def _differentiate(self, batch: Batch, noise: Noise) -> tuple[Loss, Array]:
         return self._checked(lambda: self.workers.differentiate(self.loss_index, self.network, batch, Run(noise)))
 
-    def _checked(self, compute: Callable[[], T]) -> T:
+    def _checked(self, compute: Callable[[], T], step: int | None = None) -> T:
         """A number that is not finite ends the training here, before anything is written."""
         try:
             return compute()
         except NonFiniteError as error:
             saved = None if self.checkpoints is None else self.checkpoints.named("latest")
             last = f" The last good checkpoint is {saved}." if saved else ""
-            raise NonFiniteError(f"step {self.optimizer.t + 1}: {error}.{last}") from None
+            raise NonFiniteError(f"step {step or self.optimizer.t + 1}: {error}.{last}") from None
 
     def _after_step(self, loss: Loss, outcome: Outcome) -> str | None:
         """Tell, evaluate, save; why to stop, or None."""
@@ -261,8 +272,9 @@ class Training:
         record = self._evaluated()
         outcome.records.append(record)
         self.rounds += 1
+        limit = limit or self.stopping.limit(record.step, self.epochs_done, self.now())  # evaluating takes time
         reason = self.stopping.goal(record.training, self.waited) or limit
-        self.ended = reason
+        self.ended, self.last = reason, record.training
         self.tally, self.busy, self.tokens = Tally(), 0.0, 0
         if self.history is not None:
             self.history.append(record.as_dict())
@@ -279,8 +291,9 @@ class Training:
         selected, scores, best = None, {}, False
         training = self.tally.total()
         if self.selection is not None:
-            with averaged(self.network.theta, self.average):
-                selected = self.selection.evaluate(self.network)
+            selection = self.selection
+            with averaged(self.network.theta, self.average), np.errstate(all="ignore"):
+                selected = self._checked(lambda: selection.evaluate(self.network), self.optimizer.t)
                 scores = self.selection.scores(self.network) if self.selection.scores else {}
             merit = self.selection.merit(selected, scores)
             best = merit > self.merit
@@ -350,6 +363,7 @@ class Training:
             "busy": self.busy,
             "seconds": self.now(),
             "ended": self.ended,
+            "last": self.last and asdict(self.last),
         }
 
     def save(self, best: bool) -> None:
@@ -363,6 +377,8 @@ class Training:
 
     def resume(self) -> bool:
         """Take up the latest checkpoint, if there is one."""
+        if self.checkpoints is not None:
+            self.checkpoints.prepare()
         found = None if self.checkpoints is None else self.checkpoints.load()
         if found is None:
             if self.history is not None:
@@ -390,8 +406,8 @@ class Training:
         if isinstance(self.batches, BatchStream):
             self.batches.seek(**state["stream"])
         if isinstance(self.schedule, Plateau):
-            for name, value in state["schedule"].items():
-                setattr(self.schedule, name, value)
+            saved = state["schedule"]
+            self.schedule.rate, self.schedule.best, self.schedule.waited = saved["rate"], saved["best"], saved["waited"]
         self.merit = -math.inf if state["merit"] is None else state["merit"]
         self.waited, self.rounds, self.tokens = state["waited"], state["rounds"], state["tokens"]
         self.seconds, self.busy = state["seconds"], state["busy"]
@@ -399,22 +415,13 @@ class Training:
         self.tally = Tally(error, hits, positions, Loss(0.0, 0.0, 0.0, 0.0) if batches else None, batches)
         if self.history is not None:
             self.history.keep(self.rounds)
-        self.ended = self._still_ended(state["ended"])
+        self.last = None if state["last"] is None else Loss(**state["last"])
+        self.ended = None if state["ended"] is None else self._still_ended()
 
-    def _still_ended(self, ended: str | None) -> str | None:
+    def _still_ended(self) -> str | None:
         """Why a finished training is still over, or None when its rules were widened since."""
-        if ended is None:
-            return None
-        return self.stopping.limit(self.optimizer.t, self.epochs_done, self.seconds) or (
-            ended if self._goal_still_met(ended) else None
-        )
-
-    def _goal_still_met(self, ended: str) -> bool:
-        last = self.history.lines()[-1:] if self.history is not None else []
-        if not last:
-            return False
-        loss = Loss(last[0].get("training_error", math.nan), 0.0, last[0].get("training_accuracy", math.nan), 1.0)
-        return self.stopping.goal(loss, self.waited) is not None
+        goal = None if self.last is None else self.stopping.goal(self.last, self.waited)
+        return goal or self.stopping.limit(self.optimizer.t, self.epochs_done, self.seconds)
 
 
 def train(

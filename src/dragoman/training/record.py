@@ -91,7 +91,10 @@ class History:
         """Take back all lines after the first `count`."""
         if not self.path.exists():
             return
-        with self.path.open("r+", encoding="utf-8") as file:
-            for _ in range(count):
-                file.readline()
-            file.truncate(file.tell())
+        try:
+            with self.path.open("r+b") as file:
+                for _ in range(count):
+                    file.readline()
+                file.truncate()
+        except OSError as error:
+            raise DataError(f"{self.path} could not be written: {error}") from None

@@ -65,8 +65,11 @@ class Workers:
             return [function(item) for item in items]
         shares = [range(i, len(items), self.threads) for i in range(self.threads)]
 
+        told = np.geterr()
+
         def several(share: range) -> list[B]:
-            return [function(items[i]) for i in share]
+            with np.errstate(**told):  # a thread does not inherit what the one that asked wants told
+                return [function(items[i]) for i in share]
 
         others = [self._pool.submit(several, share) for share in shares[1:]]
         found = [several(shares[0]), *(other.result() for other in others)]
