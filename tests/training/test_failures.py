@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from dragoman.errors import ConfigurationError, DataError, DragomanError, NonFiniteError
+from dragoman.graph import Array
 from dragoman.optimization import Adam, GradientDescent
 from dragoman.training import Checkpoints, History, Selection, Stopping, checkpoints
 from dragoman.training.workers import Workers
@@ -223,6 +224,19 @@ def test_a_gradient_that_explodes_is_found_before_theta_moves(tmp_path: Path, mo
 def test_a_loss_that_explodes_in_several_threads_is_told_the_same_way() -> None:
     with closing(Workers(3)) as workers, pytest.raises(NonFiniteError, match="step 3: the cross-entropy is"):
         Case(schedule=exploding(2, 1e38)).build(workers=workers, averaging=0.5).run()
+
+
+def test_threads_tell_of_overflow_what_the_one_that_asked_wants_told() -> None:
+    large = [np.full(3, 1e38, np.float32)] * 5
+
+    def square(x: Array) -> Array:
+        return x * x
+
+    with closing(Workers(2)) as workers:
+        with np.errstate(all="ignore"):
+            assert all(np.isinf(y).all() for y in workers.map(square, large))
+        with np.errstate(over="raise"), pytest.raises(FloatingPointError):
+            workers.map(square, [np.zeros(3, np.float32), large[0]])  # only the other thread overflows
 
 
 def test_without_checkpoints_none_is_named() -> None:
