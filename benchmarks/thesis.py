@@ -108,7 +108,7 @@ def tables(rows: list[dict[str, Any]]) -> str:
         c = named_preset(row["preset"], *VOCABULARIES)
         sizes = f"{c.depth}, {c.perceptron_depth}, {c.heads}, {c.layers}"
         lines.append(f"| {row['preset']} | {sizes} | {_thesis_parameters(row['preset']):,} | {row['parameters']:,} |")
-    lines += ["", "| size | to 0.90 training accuracy, thesis | ours | trained | peak memory |", "|---|---|---|---|---|"]
+    lines += ["", "| size | to 0.90 training accuracy, thesis | ours | trained | peak memory |", "|---|" + 4 * "---|"]
     for row in rows:
         thesis = THESIS[row["preset"]]
         average = thesis["seconds"] / thesis["epochs"]
@@ -122,7 +122,7 @@ def tables(rows: list[dict[str, Any]]) -> str:
             f"| {to_goal} | {row['epochs']:g} epochs, {row['seconds']:,.0f} s, {row['seconds'] / row['epochs']:,.1f} s "
             f"an epoch | {row['peak_memory'] / 2**20:,.0f} MB |"
         )
-    lines += ["", "| size | testing error / accuracy, thesis | ours | BLEU | chrF | exact |", "|---|---|---|---|---|---|"]
+    lines += ["", "| size | testing error / accuracy, thesis | ours | BLEU | chrF | exact |", "|---|" + 5 * "---|"]
     for row in rows:
         thesis = THESIS[row["preset"]]
         bleu, chrf = row["bleu"], row["chrf"]

@@ -68,7 +68,7 @@ def test_the_same_command_again_says_that_it_is_done(tmp_path: Path, run: Run) -
     weights = (tmp_path / "m" / "weights.safetensors").read_bytes()
     done = run(*arguments)
     assert done.code == 0
-    assert "Stopped: all 1 epochs were done." in done.out
+    assert "Nothing is left to do: the one epoch was done." in done.out
     assert (tmp_path / "m" / "weights.safetensors").read_bytes() == weights
     assert len(told_history(tmp_path / "m")) == 1
 

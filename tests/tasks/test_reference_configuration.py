@@ -83,5 +83,5 @@ def test_it_trains(tmp_path: Path) -> None:
         read_toml(EXAMPLE), TINY, {"data": {"files": [pairs_file()]}, "stopping": {"epochs": 1}, "out": str(tmp_path)}
     )
     translator, outcome = train_translator(given, tmp_path / "model")
-    assert outcome.reason == "all 1 epochs were done"
+    assert outcome.reason == "the one epoch was done"
     assert translator.translate(["The man sees the house."])[0]

@@ -118,8 +118,9 @@ def _train(given: dict[str, Any], out: Path, screen: Console) -> int:
     finally:
         progress.close()
     ended = translator.facts.training
-    screen.print(f"Stopped: {outcome.reason}.", highlight=False, markup=False)
-    told = f"{ended['steps']:,} steps, {ended['epochs']:g} epochs"
+    stopped = "Stopped" if outcome.records or not outcome.finished else "Nothing is left to do"
+    screen.print(f"{stopped}: {outcome.reason}.", highlight=False, markup=False)
+    told = f"{ended['steps']:,} steps, {ended['epochs']:g} {'epoch' if ended['epochs'] == 1 else 'epochs'}"
     screen.print(f"The model is in {out} ({translator.facts.parameters:,} parameters, {told}).", highlight=False)
     if not outcome.finished:
         screen.print("Give the same command again to go on.", highlight=False)

@@ -21,7 +21,7 @@ from dragoman.data.tokenizer import Kind, Tokenizer
 from dragoman.errors import ConfigurationError, DataError, FileFormatError
 from dragoman.graph import Array
 
-VERSION = 2
+VERSION = 3
 SIDES = ("source", "reference")
 MASKED = "masked-texts"
 OFTEN = 100  # times that a tokenizer reads every stand-in, so that none falls off a small vocabulary

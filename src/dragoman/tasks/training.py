@@ -76,7 +76,25 @@ class TranslatorTraining:
         self.settings = self._decided(given, tell)
         self.network = self._network()
         self.translator = Translator(self.network, self.dataset.tokenizers, self._facts())
+        self._tell_plan(tell)
         self.best: Array | None = None  # theta of the best round, when there is no directory for it
+
+    def _tell_plan(self, tell: Callable[[str], None]) -> None:
+        """What was decided, and whether something is gone on with."""
+        s, parts = self.settings, self.dataset.about["parts"]
+        v_source, v_reference = self.dataset.about["vocabularies"]
+        tell(
+            f"{self.corpus.name}: {parts['training']:,} pairs to train on, {parts['selection']:,} to select by, "
+            f"{parts['testing']:,} to test on; vocabularies of {v_source:,} and {v_reference:,} labels"
+        )
+        tell(
+            f"{self.network.count():,} parameters (d = {s.network.depth}, d_p = {s.network.perceptron_depth}, "
+            f"h = {s.network.heads}, tau = {s.network.layers}), recipe {s.recipe}, at most "
+            f"{decisions.planned_steps(s, self.dataset):,} steps, {s.threads} thread{'s' if s.threads != 1 else ''}"
+        )
+        latest = None if self.out is None else Checkpoints(self.out / "checkpoints").named("latest")
+        if latest is not None:
+            tell(f"going on from {latest}")
 
     def _tell_cut(self, tell: Callable[[str], None]) -> None:
         sources, references = self.dataset.about["truncated"]

@@ -27,6 +27,7 @@ from dragoman.data.protection import (
     unmask,
 )
 from dragoman.data.sentences import pieces
+from dragoman.data.splits import collapsed
 from dragoman.data.tokenizer import Tokenizer
 from dragoman.decoding import Beam, Greedy, Hypothesis, Sampling, decode, score
 from dragoman.decoding.probabilities import log_normalizer
@@ -157,7 +158,6 @@ class Translator:
     @classmethod
     def load(cls, directory: str | Path) -> Translator:
         place = Path(directory)
-        use_fastest()
         facts = directory_of.load_facts(place)
         translator = cls(directory_of.load_network(facts, place), directory_of.load_tokenizers(facts, place), facts)
         translator.directory = place
@@ -231,6 +231,8 @@ class Translator:
         self, sources: list[Array], choice: Choice, longest: list[int], prefixes: list[Array] | None = None
     ) -> list[list[Hypothesis]]:
         """Batches of sources on all cores."""
+        if len(sources) >= BATCH:  # kernels take seconds to load, and a few sentences do not
+            use_fastest()
         batch = max(1, min(BATCH, math.ceil(len(sources) / self.workers.threads)))
         numbers = [zlib.crc32(source.tobytes()) for source in sources]  # draws depend on the text, not on its place
         with single_blas():
@@ -251,8 +253,8 @@ class Translator:
         found = list(zip(texts, map(_mean, hypotheses), strict=True))
         kept = [(text, mean) for text, mean in found if not self._masks or preserved(text, unit.masked)]
         if not unit.masked.spans:  # a stand-in that was written for nothing is taken out
-            kept = kept or found
-        return [Alternative(unmask(text, unit.masked.spans), mean) for text, mean in kept]
+            kept = kept or [(unmask(text, ()), mean) for text, mean in found]
+        return [Alternative(unmask(collapsed(text), unit.masked.spans), mean) for text, mean in kept]
 
     def _around_spans(self, unit: Unit, choice: Choice, prefix: Array) -> Alternative:
         """The network lost a span: translate what stands between them, and put them back between."""
@@ -394,4 +396,4 @@ def _spaced_like(part: str, text: str) -> str:
     """The translation of a part with the white space around it that the part had."""
     before = part[: len(part) - len(part.lstrip())]
     after = part[len(part.rstrip()) :]
-    return before + text.strip() + after
+    return before + collapsed(text) + after

@@ -37,7 +37,7 @@ class Stopping:
         if self.steps is not None and step >= self.steps:
             return f"all {self.steps} steps were taken"
         if self.epochs is not None and epochs_done >= self.epochs:
-            return f"all {self.epochs} epochs were done"
+            return "the one epoch was done" if self.epochs == 1 else f"all {self.epochs} epochs were done"
         if self.seconds is not None and seconds >= self.seconds:
             return f"the budget of {told_time(self.seconds)} is used up"
         return None
