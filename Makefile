@@ -12,7 +12,7 @@ demo: .venv/installed  ## install, train an English-Spanish translator (about 3 
 	@echo 'The plant is green.'
 	$(BIN)/dragoman translate demo-model "The plant is green."
 	@echo
-	@echo 'Try next: $(BIN)/dragoman translate demo-model "The old man reads a book."'
+	@echo 'Try next: $(BIN)/dragoman translate demo-model "My sister has a new car."'
 
 test: .venv/installed-test  ## install the test tools, run all checks and tests
 	$(BIN)/ruff check .

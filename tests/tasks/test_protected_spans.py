@@ -165,3 +165,19 @@ def test_the_digits_of_a_toy_task_are_its_words(task: str, monkeypatch: pytest.M
     assert not toy.facts.protect
     shown = toy.align("3 1 2", "2 1 3").source[1:-1]
     assert [piece.removeprefix("\u2581") for piece in shown] == ["3", "1", "2"]
+
+
+def test_a_wider_search_is_asked_before_a_text_is_cut_at_its_spans(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first search loses the number; of what a wide beam finds, the first that kept it is taken."""
+    translator = Translator.load(undertrained())
+    kept, lost = (translator.reference_tokenizer.encode([t])[0] for t in (f"El hombre {STANDINS[0]}", "El hombre"))
+    asked = []
+
+    def search(sources: Any, choice: Choice, longest: Any, prefixes: Any = None) -> Any:
+        asked.append(choice.beam)
+        sayings = [lost] if choice.alternatives == 1 else [lost, kept, lost]
+        return [[Hypothesis.of(labels, -1.0, True) for labels in sayings] for _ in sources]
+
+    monkeypatch.setattr(translator, "_search", search)
+    assert translator.translate(["The man 5"]) == ["El hombre 5"]
+    assert asked == [4, 16]

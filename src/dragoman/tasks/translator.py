@@ -7,7 +7,7 @@ import re
 import zlib
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 _SURROGATE = re.compile("[\ud800-\udfff]")
 SHORTEST = 16  # labels that are translated in one go even by a model trained on shorter sentences
 BATCH = 64
+WIDE = 16  # beam of a second search, when the first one lost what must be kept
 
 
 @dataclass(frozen=True)
@@ -225,7 +226,17 @@ class Translator:
         found = self._search(sources, choice, longest, prefixes)
         beginnings = prefixes or [np.zeros(0, np.int32)] * len(units)
         for unit, hypotheses, prefix in zip(units, found, beginnings, strict=True):
-            unit.found = self._alternatives(unit, hypotheses) or [self._around_spans(unit, choice, prefix)]
+            unit.found = self._alternatives(unit, hypotheses)
+            if not unit.found and unit.masked.complete and not choice.sample:
+                unit.found = self._alternatives(unit, self._searched_wider(unit, choice, prefix))[:1]
+            if not unit.found:
+                unit.found = [self._around_spans(unit, choice, prefix)]
+
+    def _searched_wider(self, unit: Unit, choice: Choice, prefix: Array) -> list[Hypothesis]:
+        """What the network would have said next best: one of them may have kept all spans."""
+        source = add_marks(unit.labels, None)[0]
+        wide = replace(choice, beam=WIDE, alternatives=WIDE)
+        return self._search([source], wide, [self._room(choice.longest(source))], [prefix])[0]
 
     def _search(
         self, sources: list[Array], choice: Choice, longest: list[int], prefixes: list[Array] | None = None
