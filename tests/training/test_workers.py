@@ -1,0 +1,135 @@
+"""Threads share the work of a step: the gradient is that of the whole batch, and as many threads give the same bits."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dragoman.errors import ConfigurationError
+from dragoman.graph import Array
+from dragoman.layers import Run
+from dragoman.loss import CrossEntropy, LossIndex, MeanSquaredError, Regularization
+from dragoman.operations import Noise
+from dragoman.optimization import optimizer as optimizer_module
+from dragoman.training.workers import Workers, physical_cores
+from tests.training.perceptrons import Perceptrons
+from tests.training.small_trainings import CURVE, POINTS, TRAINING, Case, Heard, dropping, small_transformer
+
+
+@pytest.fixture(params=[2, 3, 5])
+def workers(request: pytest.FixtureRequest) -> Iterator[Workers]:
+    made = Workers(request.param)
+    yield made
+    made.close()
+
+
+KINDS: dict[str, tuple[Any, Any, Any]] = {
+    "pairs, with dropout": (lambda: small_transformer(dtype=np.float64, dropout=0.3), TRAINING, CrossEntropy(0.1)),
+    "classes": (lambda: Perceptrons(3, 4, 2), POINTS, CrossEntropy()),
+    "real values": (lambda: Perceptrons(3, 4, 1), CURVE, MeanSquaredError()),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("count", [1, 2, 17])
+def test_shards_on_threads_are_the_whole_batch(workers: Workers, kind: str, count: int) -> None:
+    """Errors add up, regularization counts once, and each row is dropped as in the whole batch."""
+    build, samples, error = KINDS[kind]
+    network, index, run = build(), LossIndex(error, Regularization("l2", 0.1)), Run(Noise(3, 7))
+    batch = samples.batch(np.arange(count))
+    whole, expected = index.differentiate(network, batch, run)
+    loss, gradient = workers.differentiate(index, network, batch, run)
+    np.testing.assert_allclose(gradient, expected, rtol=0, atol=1e-13)
+    assert np.abs(expected).max() > 1e-2
+    assert loss.error == pytest.approx(whole.error, abs=1e-13)
+    assert (loss.positions, loss.regularization) == (whole.positions, whole.regularization)
+    np.testing.assert_equal(loss.hits, whole.hits)
+
+
+def test_the_same_threads_give_the_same_bits(workers: Workers) -> None:
+    network, index, batch = small_transformer(dropout=0.3), LossIndex(), TRAINING.batch(np.arange(17))
+    found = {workers.differentiate(index, network, batch, Run(Noise(1, 1)))[1].tobytes() for _ in range(20)}
+    assert len(found) == 1
+
+
+def test_results_come_in_the_order_of_the_items(workers: Workers) -> None:
+    for count in range(12):
+        assert workers.map(lambda i: i * i, range(count)) == [i * i for i in range(count)]
+
+
+def test_the_work_is_shared(workers: Workers) -> None:
+    barrier = threading.Barrier(workers.threads, timeout=60)
+
+    def meet(_: int) -> int:
+        barrier.wait()  # passed only when all threads are here at once
+        return threading.get_ident()
+
+    who = workers.map(meet, range(workers.threads))
+    assert len(set(who)) == workers.threads
+    assert who[0] == threading.get_ident()
+
+
+def test_a_sweep_reaches_every_part_once(workers: Workers) -> None:
+    seen = np.zeros(100, int)
+
+    def touch(part: slice) -> None:
+        seen[part] += 1
+
+    for _ in workers.sweep(touch, [slice(start, start + 7) for start in range(0, 100, 7)]):
+        pass
+    assert (seen == 1).all()
+
+
+@pytest.mark.parametrize("failing", range(4))
+def test_what_fails_in_a_thread_is_raised(workers: Workers, failing: int) -> None:
+    class Failed(Exception):
+        pass
+
+    def fail(i: int) -> None:
+        if i == failing:
+            raise Failed
+
+    with pytest.raises(Failed):
+        workers.map(fail, range(4))
+    assert workers.map(abs, [-1, -2, -3]) == [1, 2, 3]
+
+
+def test_one_set_of_threads_serves_networks_of_any_size_and_precision(workers: Workers) -> None:
+    index = LossIndex()
+    for network in (Perceptrons(3, 2), Perceptrons(3, 8, 2), Perceptrons(3, 2)):
+        batch = POINTS.batch(np.arange(9))
+        np.testing.assert_allclose(
+            workers.differentiate(index, network, batch, Run())[1], index.differentiate(network, batch)[1], atol=1e-13
+        )
+    for dtype in (np.float64, np.float32):
+        gradient = workers.differentiate(index, small_transformer(dtype=dtype), TRAINING.batch(np.arange(9)), Run())[1]
+        assert gradient.dtype == dtype
+
+
+def test_a_training_on_threads_goes_where_one_thread_goes(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Theta is swept in parts, so small here that every thread has several."""
+    monkeypatch.setattr(optimizer_module, "PART", 16)
+    found: list[list[Array]] = []
+    for given in ({}, {"workers": workers}):
+        heard = Heard()
+        settings = {"accumulate": 2, "averaging": 0.5, "clip": 0.5}
+        training = Case(dropping(dtype=np.float64), settings=settings).build(watch=heard, **given)
+        training.run()
+        assert training.average is not None
+        found.append([*heard.thetas, training.average])
+    for alone, together in zip(*found, strict=True):
+        np.testing.assert_allclose(together, alone, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("threads", [0, -2])
+def test_at_least_one_thread_does_the_work(threads: int) -> None:
+    with pytest.raises(ConfigurationError, match=f"at least one thread does the work, got {threads}"):
+        Workers(threads)
+
+
+def test_there_is_a_core_to_work_on() -> None:
+    assert physical_cores() >= 1
