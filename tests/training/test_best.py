@@ -129,3 +129,9 @@ def test_a_selection_part_is_asked_for_anew_each_time() -> None:
 
     case(Selection(batches)).build().run()
     assert len(asked) == 6
+
+
+def test_a_score_in_single_precision_is_a_number_like_any_other(tmp_path: Path) -> None:
+    selection = Selection(judged_pairs, best_by="quality", scores=lambda network: {"quality": np.float32(0.5)})
+    case(selection).build(tmp_path).run()
+    assert [line["quality"] for line in history_of(tmp_path)] == [0.5] * 6

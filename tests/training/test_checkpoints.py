@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dragoman.errors import ConfigurationError, FileFormatError
+from dragoman.errors import ConfigurationError, DataError, FileFormatError
 from dragoman.graph import Array
 from dragoman.training import Checkpoints
 from dragoman.training import checkpoints as module
@@ -114,6 +114,29 @@ def test_the_same_step_again_replaces_it(tmp_path: Path) -> None:
     assert found[0]["theta"].tobytes() == arrays(50)["theta"].tobytes()
     assert found[1]["step"] == 50
     assert names(checkpoints) == [5]
+
+
+def test_a_step_that_cannot_be_replaced_stays_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed between its two pointers, a run finds the best of its steps in its way; then the disk fails."""
+    checkpoints = saved(tmp_path, 4, 5, best=(5,))
+    (tmp_path / "latest").write_text("step-00000004\n")
+    rename, moved = Path.rename, []
+
+    def fails(path: Path, to: Path) -> Path:
+        moved.append(to.name)
+        if len(moved) == 2:
+            raise OSError(28, "No space left on device")
+        return rename(path, to)
+
+    monkeypatch.setattr(Path, "rename", fails)
+    with pytest.raises(DataError, match="No space left"):
+        checkpoints.save(5, arrays(50), STATE | {"step": 50}, True)
+    for name, step in (("best", 5), ("latest", 4)):
+        found = checkpoints.load(name)
+        assert found is not None
+        assert found[1]["step"] == step
+        assert found[0]["theta"].tobytes() == arrays(step)["theta"].tobytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["best", "latest", "step-00000004", "step-00000005"]
 
 
 def test_what_a_killed_run_left_half_written_is_removed(tmp_path: Path) -> None:

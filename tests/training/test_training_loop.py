@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from dragoman.loss import LossIndex, MeanSquaredError, Regularization
 from dragoman.optimization import Adam, Constant, GradientDescent, Momentum, Plateau
 from dragoman.training import Selection, Stopping, train
 from tests.training.perceptrons import Perceptrons, rows
-from tests.training.small_trainings import CASES, POINTS, Case, Heard, judged_points, small_transformer
+from tests.training.small_trainings import CASES, POINTS, Case, Heard, judged_points, left_in, small_transformer
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((20, 3))
@@ -186,3 +187,12 @@ def test_a_training_told_to_stop_finishes_its_step_and_says_so() -> None:
     training = CASES["Adam"].build(interrupted=lambda: "enough" if training.optimizer.t == 3 else None)
     outcome = training.run()
     assert (outcome.reason, outcome.finished, training.optimizer.t) == ("enough", False, 3)
+
+
+def test_a_round_that_ends_with_the_batches_is_recorded_and_saved(tmp_path: Path) -> None:
+    training = Case(lambda: Perceptrons(3, 2), POINTS).build(tmp_path, selection=Selection(judged_points, every=3))
+    training.batches = [POINTS.batch(np.arange(5))] * 5
+    outcome = training.run()
+    assert outcome.reason == "there were no more batches"
+    assert [(record.step, record.training.positions) for record in outcome.records] == [(3, 15), (5, 10)]
+    assert left_in(tmp_path).state["step"] == 5

@@ -60,16 +60,20 @@ class Checkpoints:
         place = self.directory / f"step-{step:08d}"
         with told_failures(self.directory):
             work = Path(tempfile.mkdtemp(prefix=PARTIAL, dir=self.directory))
+            before = work.with_name(f"{work.name}-before")
             try:
                 save_file(arrays, work / "arrays.safetensors", metadata={"version": str(VERSION)})
                 (work / "state.json").write_text(json.dumps(state, indent=2), encoding="utf-8")
                 for file in work.iterdir():
                     _to_disk(file)
-                if place.exists():  # the same step again, after a change of the stopping rules
-                    shutil.rmtree(place)
+                if place.exists():  # left by a run that was killed before it could say so; `best` may name it
+                    place.rename(before)
                 work.rename(place)
             finally:
-                shutil.rmtree(work, ignore_errors=True)
+                if before.exists() and not place.exists():
+                    before.rename(place)
+                for left in (work, before):
+                    shutil.rmtree(left, ignore_errors=True)
             _to_disk(self.directory)
             if best:
                 self._point(BEST, place.name)

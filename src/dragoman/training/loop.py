@@ -195,6 +195,8 @@ class Training:
             with np.errstate(all="ignore"):  # what overflows is told once, by _checked or by the checkpoint
                 loss = self._step(supply)
             if loss is None:
+                if self.tally.batches:  # a round that nothing else will end
+                    outcome.reason = self._end_round(outcome.reason, outcome) or outcome.reason
                 break
             reason = self._after_step(loss, outcome)
             if reason is not None:
@@ -294,7 +296,8 @@ class Training:
             selection = self.selection
             with averaged(self.network.theta, self.average), np.errstate(all="ignore"):
                 selected = self._checked(lambda: selection.evaluate(self.network), self.optimizer.t)
-                scores = self.selection.scores(self.network) if self.selection.scores else {}
+                found = self.selection.scores(self.network) if self.selection.scores else {}
+            scores = {name: float(value) for name, value in found.items()}
             merit = self.selection.merit(selected, scores)
             best = merit > self.merit
             self.merit, self.waited = (merit, 0) if best else (self.merit, self.waited + 1)
@@ -351,6 +354,7 @@ class Training:
         return {
             "version": VERSION,
             "layout": layout(self.network),
+            "optimizer": type(self.optimizer).__name__,
             "step": self.optimizer.t,
             "age": self.optimizer.age,
             "stream": self.batches.state() if isinstance(self.batches, BatchStream) else None,
@@ -395,6 +399,11 @@ class Training:
         theta = self.network.theta
         if state["layout"] != layout(self.network):
             raise FileFormatError("the latest checkpoint was saved from another network; train into another directory")
+        if state["optimizer"] != type(self.optimizer).__name__:
+            raise FileFormatError(
+                f"the latest checkpoint is of a training by {state['optimizer']}, this one is by "
+                f"{type(self.optimizer).__name__}; train into another directory"
+            )
         names = set(self.optimizer.moment_names) | {"theta"} | ({"average"} if self.averaging else set())
         if set(arrays) != names or any(array.shape != theta.values.shape for array in arrays.values()):
             raise FileFormatError(f"the latest checkpoint holds {sorted(arrays)}, this training needs {sorted(names)}")
@@ -478,6 +487,8 @@ def averaged(theta: Theta, average: Array | None) -> Iterator[None]:
 
 
 def layout(network: Network) -> str:
-    """A digest of the names and shapes of all parameters: what a checkpoint must agree with."""
-    told = ";".join(f"{name}{parameter.value.shape}" for name, parameter in network.named_parameters())
+    """A digest of the names, shapes and precision of all parameters: what a checkpoint must agree with."""
+    told = ";".join(
+        f"{name}{parameter.value.shape}{parameter.value.dtype}" for name, parameter in network.named_parameters()
+    )
     return hashlib.sha256(told.encode()).hexdigest()[:16]
