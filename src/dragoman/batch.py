@@ -78,10 +78,14 @@ class Batch:
         return float(len(self.labels)) if self.loss_weights is None else float(self.loss_weights.sum())
 
     def shards(self, count: int) -> list[Batch]:
-        """The batch cut into at most `count` batches of whole sequences with about the same number of rows."""
+        """The batch cut into at most `count` batches of whole sequences that take about as much work.
+
+        A row that is predicted costs more than one of its source, by the output layer and attention across: 2.5 times
+        as much in the preset Large, 13 times in Small. What is evenly dealt at 4 is even enough for both.
+        """
         if count <= 1 or len(self) <= 1:
             return [self]
-        rows = self.offsets if self.source is None else self.offsets + self.source.offsets
+        rows = self.offsets if self.source is None else 4 * self.offsets + self.source.offsets
         goals = rows[-1] * np.arange(1, count) / count
         cuts = np.searchsorted(rows, goals)
         nearer = np.abs(rows[cuts - 1] - goals) < np.abs(rows[cuts] - goals)

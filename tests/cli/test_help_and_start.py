@@ -13,7 +13,7 @@ from dragoman.cli import app
 from tests.cli.running import Run
 
 HEAVY = ("numba", "matplotlib", "sacrebleu", "tokenizers", "torch", "numpy", "safetensors", "latex2mathml")
-COMMANDS = ["train", "translate", "evaluate", "inspect", "plot", "plan", "check"]
+COMMANDS = ["train", "translate", "evaluate", "inspect", "plot", "plan", "check", "bench"]
 DATA = ["check", "clean", "split", "get"]
 
 

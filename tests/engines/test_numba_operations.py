@@ -37,9 +37,8 @@ def both(operation: Any, *inputs: Any, deltas: tuple[Any, ...] | None = None, **
         outcome = function(*copies, **options)
         assert outcome is not NotImplemented
         value, backward = outcome
-        if not options.get("consume"):
-            for copy, given_ in zip(copies, inputs, strict=True):
-                np.testing.assert_array_equal(copy, given_)
+        for copy, given_ in zip(copies, inputs, strict=True):
+            np.testing.assert_array_equal(copy, given_)
         arrays = value if isinstance(value, tuple) else (value,)
         chosen = deltas or tuple(np.cos(np.arange(a.size).reshape(a.shape)).astype(a.dtype) for a in arrays)
         found = backward(*chosen)
@@ -129,7 +128,6 @@ def test_drop_is_the_same_mask(kind, rng, n, rate):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("consume", [True, False])
 @few
 @given(
     rng=generators(),
@@ -139,13 +137,36 @@ def test_drop_is_the_same_mask(kind, rng, n, rate):
     weighted=st.booleans(),
     total=st.sampled_from([None, 17.0]),
 )
-def test_cross_entropy(kind, consume, rng, n, size, smoothing, weighted, total):
+def test_cross_entropy(kind, rng, n, size, smoothing, weighted, total):
     logits, targets = 5 * drawn(rng, kind, n, size), rng.integers(0, size, n)
     weights = np.append(rng.integers(0, 2, n - 1), 1).astype(np.float32) if weighted else None
-    options = {"targets": targets, "weights": weights, "smoothing": smoothing, "total": total, "consume": consume}
+    options = {"targets": targets, "weights": weights, "smoothing": smoothing, "total": total}
     pair = both(operations.cross_entropy, logits, deltas=(np.asarray(1.5, kind),), **options)
     assert_same(pair, kind)
     assert pair[0][0][1] == pair[1][0][1]  # hits, to the last one
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("transposed", [True, False])
+@pytest.mark.parametrize("biased", [True, False])
+@few
+@given(
+    rng=generators(),
+    n=st.integers(1, 9),
+    size=st.integers(2, 40),
+    smoothing=st.sampled_from([0.0, 0.1]),
+    weighted=st.booleans(),
+    slope=st.sampled_from([1.0, 1.5]),
+)
+def test_linear_cross_entropy(kind, transposed, biased, rng, n, size, smoothing, weighted, slope):
+    weights = drawn(rng, kind, *((size, 5) if transposed else (5, size)))
+    inputs = [drawn(rng, kind, n, 5), weights, *([drawn(rng, kind, size)] if biased else [])]
+    positions = np.append(rng.integers(0, 2, n - 1), 1).astype(np.float32) if weighted else None
+    options = {"targets": rng.integers(0, size, n), "loss_weights": positions, "smoothing": smoothing}
+    deltas = (np.asarray(slope, kind),)
+    pair = both(operations.linear_cross_entropy, *inputs, deltas=deltas, transposed=transposed, **options)
+    assert_same(pair, kind)
+    assert pair[0][0][1] == pair[1][0][1]
 
 
 def test_of_equal_logits_the_first_counts(numba):

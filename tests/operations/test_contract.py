@@ -35,6 +35,8 @@ CASES = [
     ("embed", [(3, 4), (3, 4)], {"labels": LABELS, "positions": LABELS[::-1], "scale": 2.0, "dropout": DROPOUT}),
     ("linear", [(5, 4), (4, 2), (2,)], {"activation": "relu"}),
     ("linear", [(5, 4), (2, 4)], {"transposed": True}),
+    ("linear_cross_entropy", [(5, 4), (4, 3), (3,)], {"targets": LABELS, "smoothing": 0.1, "total": 7.0}),
+    ("linear_cross_entropy", [(5, 4), (3, 4)], {"targets": LABELS, "transposed": True}),
     ("log_error", [(5, 4)], {"targets": np.eye(5, 4, dtype=np.float32)}),
     ("mean_rows", [(5, 4)], {"offsets": OFFSETS}),
     ("mean_squared_error", [(5, 4)], {"targets": np.eye(5, 4, dtype=np.float32)}),

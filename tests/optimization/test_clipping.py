@@ -9,7 +9,7 @@ import pytest
 
 from dragoman.errors import ConfigurationError, NonFiniteError
 from dragoman.graph import Parameter, Theta
-from dragoman.optimization import clip_gradient, gradient_norm
+from dragoman.optimization import Adam, GradientDescent, clip_gradient, clipping_factor, gradient_norm
 
 
 def theta_of(*sizes: int, frozen: tuple[int, ...] = ()) -> Theta:
@@ -71,3 +71,13 @@ def test_large_gradients_in_single_precision_keep_their_direction() -> None:
     gradient = np.array([3e20, 4e20], np.float32)
     assert clip_gradient(theta, gradient, 1.0) == pytest.approx(5e20, rel=1e-6)
     np.testing.assert_allclose(gradient, [0.6, 0.8], rtol=1e-6)
+
+
+@pytest.mark.parametrize("algorithm", [GradientDescent, Adam])
+def test_a_factor_is_what_the_gradient_is_multiplied_by(algorithm):
+    gradient, thetas = np.array([3.0, 4.0]), (theta_of(2), theta_of(2))
+    algorithm().update(thetas[0], gradient * clipping_factor(5.0, 1.0), 0.1)
+    algorithm().update(thetas[1], gradient, 0.1, factor=clipping_factor(5.0, 1.0))
+    np.testing.assert_array_equal(thetas[0].values, thetas[1].values)
+    np.testing.assert_array_equal(gradient, [3.0, 4.0])
+    assert clipping_factor(0.5, 1.0) == clipping_factor(0.0, 1.0) == 1.0

@@ -17,7 +17,7 @@ from dragoman.training import Stopping, train
 from tests.training.perceptrons import Perceptrons, rows
 
 
-def squared(outputs: Value, batch: Batch, total: float | None = None, consume: bool = False) -> tuple[Value, float]:
+def squared(outputs: Value, batch: Batch, total: float | None = None) -> tuple[Value, float]:
     """Mean squared error of the same labels, as corners of the simplex"""
     return mean_squared_error(outputs, targets=np.eye(2)[batch.targets], total=total), 0.0
 

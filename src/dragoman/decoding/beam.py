@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dragoman.batch import END, START
+from dragoman.batch import END, START, Batch
 from dragoman.decoding.probabilities import FIRST, check_possible, highest, log_normalizer
-from dragoman.decoding.search import FREE, Hypothesis, Request, S, SequenceNetwork
+from dragoman.decoding.search import Hypothesis, Request, S, SequenceNetwork
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Array
+from dragoman.operations.writing import FREE, Flat, Written, write_beams
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,11 @@ class Beam:
                 state = state.select(origins)
             active, request = [active[i] for i in rows], request.select(rows)
         return [sorted(hypotheses, key=lambda h: -h.score)[: self.best] for hypotheses in found]
+
+    def write(self, flat: Flat, batch: Batch, request: Request) -> Written | None:
+        """The same at once, if the engine can."""
+        settings = {"width": self.width, "length_penalty": self.length_penalty, "best": self.best}
+        return write_beams(flat, batch.labels, batch.offsets, request.longest, request.prefixes, **settings)
 
     def _collect(self, active: list[list[Hypothesis]], beams: Beams, candidates: Candidates, full: Array) -> None:
         """The candidates that end here become hypotheses; where no more may be written, so do the other beams."""

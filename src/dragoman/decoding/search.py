@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
-from typing import Protocol, Self, TypeVar
+from itertools import chain, pairwise
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 
 from dragoman.batch import END, PAD, START, Batch
 from dragoman.errors import ConfigurationError, LabelError, ShapeError
 from dragoman.graph import Array
-
-FREE = -1  # where a prefix is over: the method chooses
+from dragoman.operations.writing import FREE, Flat, Written
 
 
 class SequenceState(Protocol):
@@ -123,20 +122,51 @@ def decode(
     if batch < 1:
         raise ConfigurationError(f"a batch holds at least one source, got batch={batch}")
     request = _request(len(sources), longest, prefixes, numbers)
-    prefix_lengths = (request.prefixes != FREE).sum(axis=1)
-    source_lengths = np.array([len(source) for source in sources], np.int64)
-    order = np.lexsort((request.longest, prefix_lengths, source_lengths))[::-1]  # what needs most memory fails first
+    order = _order(sources, request)
     results: list[list[Hypothesis]] = [[] for _ in sources]
 
     def write(chosen: Array) -> list[list[Hypothesis]]:
-        state = network.encode(Batch.pack([sources[i] for i in chosen]))
-        return method.search(network, state, request.select(chosen))
+        read = Batch.pack([sources[i] for i in chosen])
+        asked = request if len(sources) == 1 else request.select(chosen)
+        found = at_once(network, method, read, asked)
+        return method.search(network, network.encode(read), asked) if found is None else found
 
     batches = [order[start : start + batch] for start in range(0, len(order), batch)]
     for chosen, found in zip(batches, each(write, batches), strict=True):
         for i, hypotheses in zip(chosen, found, strict=True):
             results[i] = hypotheses
     return results
+
+
+def _order(sources: Sequence[Sequence[int] | Array], request: Request) -> Array:
+    """Sources of similar length side by side, the longest first: what needs most memory fails first."""
+    if len(sources) == 1:
+        return np.zeros(1, np.int64)
+    prefix_lengths = (request.prefixes != FREE).sum(axis=1)
+    source_lengths = np.array([len(source) for source in sources], np.int64)
+    return np.lexsort((request.longest, prefix_lengths, source_lengths))[::-1]
+
+
+def at_once(network: Any, method: Any, batch: Batch, request: Request) -> list[list[Hypothesis]] | None:
+    """What an engine finds without coming back between labels; None where network, method or engine cannot."""
+    if not (hasattr(network, "flat") and hasattr(method, "write")) or batch.labels.ndim != 1:
+        return None
+    lengths = (after - before for before, after in pairwise(batch.offsets.tolist()))  # few: faster than arrays
+    flat: Flat | None = network.flat(max(lengths, default=0), max(request.longest.tolist(), default=0))
+    written: Written | None = None if flat is None else method.write(flat, batch, request)
+    if written is None:
+        return None
+    penalty, found, i = getattr(method, "length_penalty", 1.0), [], 0
+    ends = written.offsets.tolist()
+    for count in written.counts.tolist():
+        found.append(
+            [
+                Hypothesis.of(written.labels[ends[j] : ends[j + 1]], written.totals[j], written.finished[j], penalty)
+                for j in range(i, i + count)
+            ]
+        )
+        i += count
+    return found
 
 
 def _request(
@@ -153,6 +183,8 @@ def _request(
         if len(asked) != count:
             raise ShapeError(f"{len(asked)} {name} for {count} sources; give one for each")
     most, given = np.array(limits, np.int64), np.array([len(prefix) for prefix in beginnings], np.int64)
+    if prefixes is None and most.min(initial=0) >= 0:
+        return Request(most, np.full((count, 0), FREE), np.array(draws, np.int64))
     for i in np.flatnonzero(most < given):
         raise ConfigurationError(
             f"source {i}: at most {most[i]} labels may be written, but {given[i]} are given as its prefix; "

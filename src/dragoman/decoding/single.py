@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dragoman.batch import END, START
+from dragoman.batch import END, START, Batch
 from dragoman.decoding.probabilities import FIRST, check_possible, highest, log_normalizer
-from dragoman.decoding.search import FREE, Hypothesis, Request, S, SequenceNetwork
+from dragoman.decoding.search import Hypothesis, Request, S, SequenceNetwork
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Array
 from dragoman.operations.dropout import ALL_BITS, GOLDEN, mix
+from dragoman.operations.writing import FREE, Flat, Written, write_greedily
 
 Choice = Callable[[Array, int, Array], Array]  # logits [B, L], position t, numbers [B] -> columns [B]
 
@@ -24,6 +25,10 @@ class Greedy:
 
     def search(self, network: SequenceNetwork[S], state: S, request: Request) -> list[list[Hypothesis]]:
         return _write(network, state, request, lambda logits, t, numbers: logits.argmax(axis=1))
+
+    def write(self, flat: Flat, batch: Batch, request: Request) -> Written | None:
+        """The same at once, if the engine can."""
+        return write_greedily(flat, batch.labels, batch.offsets, request.longest, request.prefixes)
 
 
 @dataclass(frozen=True)

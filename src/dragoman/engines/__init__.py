@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from dragoman.errors import ConfigurationError
 from dragoman.graph import use_engine
+from dragoman.graph.operation import current_engine
 
 ENGINES = ("numba", "numpy")
 VARIABLE = "DRAGOMAN_ENGINE"
@@ -36,3 +38,14 @@ def use_fastest(tell: Callable[[str], None] = lambda text: None) -> str:
                 tell("compiling kernels (first run only)")
     use_engine(wanted)
     return wanted
+
+
+@contextmanager
+def turns(threads: int) -> Iterator[Callable[[], AbstractContextManager[None]]]:
+    """Threads that share Python take turns at it, where the engine has a way; each works within what this gives."""
+    if current_engine() != "numba":
+        yield nullcontext
+        return
+    baton = importlib.import_module("dragoman.engines.numba.baton")
+    with baton.turns(threads):
+        yield baton.turn

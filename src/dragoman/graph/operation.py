@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar, overload
 
 from dragoman.errors import ConfigurationError, GraphError
@@ -44,7 +44,7 @@ class Replaceable(Generic[Result]):
 
         return attach
 
-    def _compute(self, arrays: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    def _compute(self, arrays: Sequence[Any], options: dict[str, Any]) -> Any:
         faster = self._faster.get(_engine)
         if faster is not None:
             outcome = faster(*arrays, **options)
@@ -62,21 +62,26 @@ class Operation(Replaceable[Result]):
     """
 
     def __call__(self, *inputs: Value | None, **options: Any) -> Result:
+        arrays: list[Any] = []
+        wanted = False
+        for x in inputs:
+            if isinstance(x, Tensor):
+                arrays.append(x.value)
+                wanted = wanted or x.wants_gradient
+            else:
+                arrays.append(x)
         for name, option in options.items():
             if isinstance(option, Tensor):
                 raise GraphError(f"{self.name}: '{name}' is a tensor, but only positional inputs are differentiated")
-        arrays = tuple(x.value if isinstance(x, Tensor) else x for x in inputs)
         result, backward = self._compute(arrays, options)
-        if not any(isinstance(x, Tensor) and x.wants_gradient for x in inputs):
-            return result  # type: ignore[no-any-return]
-        return self._record(inputs, result, backward)  # type: ignore[no-any-return]
+        return self._record(inputs, result, backward) if wanted else result  # type: ignore[no-any-return]
 
     def _record(self, inputs: tuple[Any, ...], result: Any, backward: Backward) -> Any:
         """Wrap the arrays among the outputs; counts and other plain outputs carry no gradient."""
-        outputs = result if isinstance(result, tuple) else (result,)
-        node = Node(self.name, inputs, backward, len(outputs))
-        tensors = tuple(Tensor(y, node, i) if hasattr(y, "shape") else y for i, y in enumerate(outputs))
-        return tensors if isinstance(result, tuple) else tensors[0]
+        if not isinstance(result, tuple):
+            return Tensor(result, Node(self.name, inputs, backward, 1))
+        node = Node(self.name, inputs, backward, len(result))
+        return tuple(Tensor(y, node, i) if hasattr(y, "shape") else y for i, y in enumerate(result))
 
 
 @overload

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from dragoman.errors import ConfigurationError, LabelError
-from dragoman.graph import Array, Parameter, Value
+from dragoman.graph import Array, Parameter, Value, value_of
 from dragoman.layers.layer import Initial, Layer, Run
 from dragoman.layers.perceptron import Perceptron
 from dragoman.operations import activate, add, concatenate_columns, drop, embed
@@ -23,6 +23,7 @@ Positions = Literal[
     "relative",  # nothing here: attention adds a bias for each clipped distance (lecture)
     "none",
 ]
+ENOUGH = 4096  # positions; longer sequences are rare
 NEEDS_MAXIMUM_LENGTH = ("one_hot", "learned", "joint")
 CONCATENATED = ("concatenated_sinusoid", "one_hot")
 
@@ -88,6 +89,13 @@ class Embedding(Layer):
             return embed(self.table, labels=labels, scale=self.scale, dropout=dropout)
         added = fixed if self.position_table is None else self.position_table
         return embed(self.table, added, labels=labels, positions=positions, scale=self.scale, dropout=dropout)
+
+    def added_rows(self, length: int) -> Array:
+        """What is added at each position: at least `length` rows of a fixed table (no more than ENOUGH are made), all
+        of a learned one, none where nothing is added."""
+        if self.position_table is not None:
+            return value_of(self.position_table)
+        return self._fixed_rows(np.array([min(length, ENOUGH) - 1]))
 
     def _fixed_rows(self, positions: Array) -> Array:
         """The constant table, long enough for these positions. It grows; learned ones cannot.

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from dragoman.batch import Batch
 from dragoman.errors import ConfigurationError, ShapeError
 from dragoman.graph import Array, Theta, Value, backpropagate
-from dragoman.layers import Run
+from dragoman.layers import Perceptron, Run
 from dragoman.loss.regularization import Regularization
-from dragoman.operations import cross_entropy, log_error, mean_squared_error
+from dragoman.operations import cross_entropy, linear_cross_entropy, log_error, mean_squared_error
 
 
 class Differentiable(Protocol):
@@ -29,12 +29,18 @@ class Error(Protocol):
     """From outputs and targets to (error, weighted number of right predictions).
 
     total  what the sums are divided by, when the batch is a shard of a larger one
-    consume  nobody needs the outputs after this
     """
 
-    def __call__(
-        self, outputs: Value, batch: Batch, total: float | None = None, consume: bool = False
-    ) -> tuple[Value, float]: ...
+    def __call__(self, outputs: Value, batch: Batch, total: float | None = None) -> tuple[Value, float]: ...
+
+
+@runtime_checkable
+class Layered(Protocol):
+    """A network whose outputs are the logits of a last layer."""
+
+    def before_output(self, batch: Batch, run: Run | None = None) -> tuple[Value, Perceptron]:
+        """What the last layer reads, and that layer."""
+        ...
 
 
 def _targets(batch: Batch) -> Array:
@@ -55,16 +61,26 @@ class CrossEntropy:
 
     smoothing: float = 0.0
 
-    def __call__(
-        self, outputs: Value, batch: Batch, total: float | None = None, consume: bool = False
-    ) -> tuple[Value, float]:
+    def __call__(self, outputs: Value, batch: Batch, total: float | None = None) -> tuple[Value, float]:
         return cross_entropy(
             outputs,
             targets=_targets(batch),
             weights=batch.loss_weights,
             smoothing=self.smoothing,
             total=total,
-            consume=consume,
+        )
+
+    def of_layer(self, x: Value, layer: Perceptron, batch: Batch, total: float | None = None) -> tuple[Value, float]:
+        """The same of the logits that a last layer makes of x."""
+        return linear_cross_entropy(
+            x,
+            layer.weights,
+            layer.biases,
+            targets=_targets(batch),
+            loss_weights=batch.loss_weights,
+            smoothing=self.smoothing,
+            total=total,
+            transposed=layer.transposed,
         )
 
 
@@ -72,9 +88,7 @@ class CrossEntropy:
 class MeanSquaredError:
     """For real outputs (Example 1.1)."""
 
-    def __call__(
-        self, outputs: Value, batch: Batch, total: float | None = None, consume: bool = False
-    ) -> tuple[Value, float]:
+    def __call__(self, outputs: Value, batch: Batch, total: float | None = None) -> tuple[Value, float]:
         return mean_squared_error(outputs, targets=_unweighted_targets(batch), total=total), math.nan
 
 
@@ -82,9 +96,7 @@ class MeanSquaredError:
 class LogError:
     """For one probability per output (4.1.1)."""
 
-    def __call__(
-        self, outputs: Value, batch: Batch, total: float | None = None, consume: bool = False
-    ) -> tuple[Value, float]:
+    def __call__(self, outputs: Value, batch: Batch, total: float | None = None) -> tuple[Value, float]:
         return log_error(outputs, targets=_unweighted_targets(batch), total=total), math.nan
 
 
@@ -140,7 +152,10 @@ class LossIndex:
         total: float | None = None,
     ) -> tuple[float, float, Array]:
         """Error, hits and the error's gradient; of one shard, when `total` is the weight of the whole batch."""
-        error, hits = self.error(network(batch, run), batch, total, consume=True)
+        if isinstance(self.error, CrossEntropy) and isinstance(network, Layered):
+            error, hits = self.error.of_layer(*network.before_output(batch, run), batch, total)
+        else:
+            error, hits = self.error(network(batch, run), batch, total)
         return float(error), hits, backpropagate(error, network.theta, into=into)
 
     def regularized(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -27,7 +28,9 @@ from dragoman.layers import (
     SelfAttention,
 )
 from dragoman.layers.embedding import CONCATENATED, NEEDS_MAXIMUM_LENGTH
+from dragoman.networks.flat import layout
 from dragoman.networks.network import Configuration, Network
+from dragoman.operations.writing import ACTIVATIONS, Flat
 
 
 class TransformerSettings(Configuration):
@@ -243,6 +246,11 @@ class Transformer(Network):
 
     def __call__(self, batch: Batch, run: Run | None = None) -> Value:
         """Logits [N, V] for every reference position of a batch of pairs, all in one pass."""
+        x, output = self.before_output(batch, run)
+        return output(x)
+
+    def before_output(self, batch: Batch, run: Run | None = None) -> tuple[Value, Perceptron]:
+        """What the last layer reads, [N, d], and that layer."""
         run = run or Run()
         source = batch.source
         if source is None:
@@ -251,7 +259,7 @@ class Transformer(Network):
         stream = Stream(self.reference_embedding(batch.labels, batch.positions, run, batch.first_row))
         for block in self.decoder:
             stream = block(stream, batch, memory, source, run)
-        return self.output(self._finish(self.decoder_normalization, stream, run, batch.first_row))
+        return self._finish(self.decoder_normalization, stream, run, batch.first_row), self.output
 
     def _encode(self, source: Batch, run: Run) -> Value:
         stream = Stream(self.source_embedding(source.labels, source.positions, run, source.first_row))
@@ -290,6 +298,41 @@ class Transformer(Network):
             past.append(after)
         logits = plain.output(self._finish(plain.decoder_normalization, stream, Run(), 0))
         return value_of(logits), TransformerState(state.remembered, tuple(past), state.position + 1)
+
+    @cached_property
+    def _layout(self) -> tuple[Array, Array, Array]:
+        return layout(self)
+
+    def flat(self, source_length: int, longest: int) -> Flat | None:
+        """This network as engines read it, for sources and references of some length; None if they do not know it.
+
+        Of theta it holds the memory itself, so it is never older than the weights.
+        """
+        c = self.configuration
+        if c.activation not in ACTIVATIONS or c.positions in (*CONCATENATED, "joint"):
+            return None
+        ends, encoders, decoders = self._layout
+        return Flat(
+            theta=self.theta.values,
+            ends=ends,
+            encoders=encoders,
+            decoders=decoders,
+            source_positions=self.source_embedding.added_rows(source_length),
+            reference_positions=self.reference_embedding.added_rows(longest + 1),
+            depth=c.depth,
+            hidden=c.perceptron_depth,
+            heads=c.heads,
+            source_vocabulary=c.source_vocabulary,
+            vocabulary=c.reference_vocabulary,
+            pre=c.block == "pre",
+            outside=c.normalization == "outside",
+            tied=c.tied != "none",
+            positioned=c.positions not in ("relative", "none"),
+            activation=ACTIVATIONS.index(c.activation),
+            reach=c.relative_reach,
+            epsilon=c.epsilon,
+            scale=self.source_embedding.scale,
+        )
 
     def attention(self, batch: Batch) -> dict[str, Array]:
         """The attention weights of every layer, [B, h, Tq, Tk], by the layer's name."""

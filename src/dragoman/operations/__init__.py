@@ -4,7 +4,7 @@ from dragoman.operations.activations import ACTIVATIONS, activate
 from dragoman.operations.attention import Padding, attend, attend_cross, attend_self, attend_step, attention_weights
 from dragoman.operations.dropout import Dropout, Noise, drop
 from dragoman.operations.embedding import embed
-from dragoman.operations.errors import cross_entropy, log_error, mean_squared_error
+from dragoman.operations.errors import cross_entropy, linear_cross_entropy, log_error, mean_squared_error
 from dragoman.operations.linear import linear
 from dragoman.operations.normalization import add_normalize, normalize
 from dragoman.operations.softmax import softmax
@@ -41,6 +41,7 @@ __all__ = [
     "drop",
     "embed",
     "linear",
+    "linear_cross_entropy",
     "log_error",
     "mean_rows",
     "mean_squared_error",

@@ -7,6 +7,7 @@ engine and however a batch is cut into shards, and the backward pass computes it
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -25,6 +26,13 @@ def mix(h: Array) -> Array:
     h = (h ^ (h >> np.uint32(15))) * np.uint32(SECOND)
     mixed: Array = h ^ (h >> np.uint32(16))
     return mixed
+
+
+def mix_word(h: int) -> int:
+    """mix of one word, without an array around it: what a training step asks for at every site."""
+    h = ((h ^ h >> 16) * FIRST) & ALL_BITS
+    h = ((h ^ h >> 15) * SECOND) & ALL_BITS
+    return h ^ h >> 16
 
 
 @dataclass(frozen=True)
@@ -52,16 +60,25 @@ class Noise:
     seed: int
     step: int
 
+    @cached_property
+    def _key(self) -> int:
+        """What all sites of this step share."""
+        key = 0
+        for word in (self.seed, self.seed >> 32, self.step, self.step >> 32):
+            key = _follow(key, word)
+        return key
+
     def dropout(self, rate: float, site: int, first_row: int = 0) -> Dropout | None:
         """The dropout of one site (a place in the network), or None when the rate is 0."""
         if not 0 <= rate < 1:
             raise ConfigurationError(f"a dropout rate is at least 0 and below 1, got {rate}")
         if rate == 0:
             return None
-        key = np.zeros(1, np.uint32)
-        for word in (self.seed, self.seed >> 32, self.step, self.step >> 32, site):
-            key = mix(key + np.uint32(word & ALL_BITS) + np.uint32(GOLDEN))
-        return Dropout(rate, int(key[0]), first_row)
+        return Dropout(rate, _follow(self._key, site), first_row)
+
+
+def _follow(key: int, word: int) -> int:
+    return mix_word((key + word + GOLDEN) & ALL_BITS)
 
 
 @operation

@@ -6,6 +6,7 @@ import numpy as np
 
 from dragoman.errors import ConfigurationError, LabelError
 from dragoman.graph import Array, Backward, operation
+from dragoman.operations.linear import linear
 from dragoman.operations.shapes import check_finite, check_labels, check_shapes
 from dragoman.operations.softmax import shifted
 
@@ -18,14 +19,12 @@ def cross_entropy(
     weights: Array | None = None,
     smoothing: float = 0.0,
     total: float | None = None,
-    consume: bool = False,
 ) -> tuple[tuple[Array, float], Backward]:
     """e = sum_j w_j (log sum_s e^zhat_js - zhat_jt) / sum_j w_j,  zhat = z - max z     (thesis, (4.2.3), listing 19)
 
     logits [N, V]   targets [N]   weights [N], 0 at padding   ->   e, and the weighted number of right predictions
     smoothing: the target distribution is (1 - smoothing) one-hot + smoothing / V
     total: what the sums are divided by, when this is one shard of a larger batch
-    consume: nobody needs the logits after this, so an engine may turn them into their delta where they stand
     """
     check_shapes("cross_entropy", logits=(logits, "N V"), targets=(targets, "N"), weights=(weights, "N"))
     check_labels("cross_entropy", targets, logits.shape[1])
@@ -57,6 +56,34 @@ def cross_entropy(
         return delta
 
     return (error, hits), backward
+
+
+@operation
+def linear_cross_entropy(
+    x: Array,
+    weights: Array,
+    biases: Array | None = None,
+    *,
+    targets: Array,
+    loss_weights: Array | None = None,
+    smoothing: float = 0.0,
+    total: float | None = None,
+    transposed: bool = False,
+) -> tuple[tuple[Array, float], Backward]:
+    """The cross-entropy of the logits x W + b: the last layer and the error as one, for nobody else needs the logits
+
+    x [N, d]   weights [d, V], or [V, d] when transposed   biases [V] or None; the rest as for cross_entropy
+    """
+    logits, linear_backward = linear.definition(x, weights, biases, transposed=transposed)
+    value, error_backward = cross_entropy.definition(
+        logits, targets=targets, weights=loss_weights, smoothing=smoothing, total=total
+    )
+
+    def backward(derror: Array, _: None = None) -> tuple[Array, Array, Array | None]:
+        derivatives: tuple[Array, Array, Array | None] = linear_backward(error_backward(derror))
+        return derivatives
+
+    return value, backward
 
 
 @operation

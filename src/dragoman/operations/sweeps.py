@@ -23,8 +23,12 @@ def adam_sweep(
     inside: bool,
     age: int,
     decay: float,
+    factor: float,
 ) -> bool:
-    """Adam (or AdamW) of one segment in one pass: theta, m and v change. False: nothing was done."""
+    """Adam (or AdamW) of one segment in one pass: theta, m and v change. False: nothing was done.
+
+    factor  the gradient counts so many times
+    """
     return False
 
 

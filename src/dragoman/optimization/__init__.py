@@ -2,7 +2,7 @@
 
 from dragoman.optimization.algorithms import AdaGrad, Adam, AdamW, GradientDescent, Momentum, RMSprop
 from dragoman.optimization.convergence import a_priori_conditions, curvatures, local_convergence
-from dragoman.optimization.optimizer import Optimizer, clip_gradient, gradient_norm
+from dragoman.optimization.optimizer import Optimizer, clip_gradient, clipping_factor, gradient_norm
 from dragoman.optimization.schedules import Constant, Cosine, LinearDecay, Plateau, Schedule, ThesisWarmUp
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "ThesisWarmUp",
     "a_priori_conditions",
     "clip_gradient",
+    "clipping_factor",
     "curvatures",
     "gradient_norm",
     "local_convergence",

@@ -113,7 +113,7 @@ class Adam(Optimizer):
         below = np.sqrt(vhat) + self.epsilon if self.form == "outside" else np.sqrt(vhat + self.epsilon)
         return -rate * mhat / below
 
-    def apply(self, theta: Array, gradient: Array, rate: float, *moments: Array) -> None:
+    def apply(self, theta: Array, gradient: Array, rate: float, *moments: Array, factor: float = 1.0) -> None:
         done = adam_sweep(
             theta,
             gradient,
@@ -125,9 +125,10 @@ class Adam(Optimizer):
             inside=self.form == "inside",
             age=self.age,
             decay=self.decay,
+            factor=factor,
         )
         if not done:
-            super().apply(theta, gradient, rate, *moments)
+            super().apply(theta, gradient, rate, *moments, factor=factor)
 
 
 class AdamW(Adam):

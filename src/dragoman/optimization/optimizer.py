@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from dragoman.graph import Array, Theta
 
 PART = 1 << 16  # numbers
 
-Each = Callable[[Callable[[slice], None], list[slice]], Iterable[None]]
+Each = Callable[[Callable[[slice], Any], list[slice]], Iterable[Any]]  # map, or on threads
 
 
 class Optimizer(ABC):
@@ -41,12 +41,15 @@ class Optimizer(ABC):
         self.t, self.age, self.moments = t, age, moments
         self._segments = theta.trainable()
 
-    def apply(self, theta: Array, gradient: Array, rate: float, *moments: Array) -> None:
-        """Change one segment of theta and its moments in place."""
-        theta += self.delta(theta, gradient, rate, *moments)
+    def apply(self, theta: Array, gradient: Array, rate: float, *moments: Array, factor: float = 1.0) -> None:
+        """Change one segment of theta and its moments in place. The gradient counts `factor` times."""
+        theta += self.delta(theta, gradient if factor == 1 else gradient * factor, rate, *moments)
 
-    def update(self, theta: Theta, gradient: Array, rate: float, each: Each = map) -> None:
-        """One step with learning rate eta. `each` runs parts of the sweep, one after the other or on threads."""
+    def update(self, theta: Theta, gradient: Array, rate: float, each: Each = map, factor: float = 1.0) -> None:
+        """One step with learning rate eta. `each` runs parts of the sweep, one after the other or on threads.
+
+        factor  the gradient counts so many times: clipping, where the sweep reads it anyway
+        """
         if gradient.shape != theta.values.shape:
             raise ShapeError(f"the gradient has shape {gradient.shape}, theta has shape {theta.values.shape}")
         segments = theta.trainable()
@@ -60,7 +63,7 @@ class Optimizer(ABC):
 
         def sweep(part: slice) -> None:
             moments = [self.moments[name][part] for name in self.moment_names]
-            self.apply(theta.values[part], gradient[part], rate, *moments)
+            self.apply(theta.values[part], gradient[part], rate, *moments, factor=factor)
 
         for _ in each(sweep, parts_of(segments)):
             pass
@@ -75,10 +78,14 @@ def parts_of(segments: list[slice]) -> list[slice]:
     ]
 
 
-def gradient_norm(theta: Theta, gradient: Array) -> float:
+def gradient_norm(theta: Theta, gradient: Array, each: Each = map) -> float:
     """Euclidean norm of the gradient of the trainable parameters."""
+
+    def square(part: slice) -> float:
+        return float(np.dot(gradient[part], gradient[part]))
+
     with np.errstate(all="ignore"):  # what is not finite is told by whoever asked
-        squares = sum(float(np.dot(gradient[s], gradient[s])) for s in parts_of(theta.trainable()))
+        squares = sum(each(square, parts_of(theta.trainable())), 0.0)
         if not math.isfinite(squares):  # too large for single precision, or not a number
             squares = sum(float(np.square(gradient[s], dtype=np.float64).sum()) for s in theta.trainable())
     return math.sqrt(squares)
@@ -86,11 +93,17 @@ def gradient_norm(theta: Theta, gradient: Array) -> float:
 
 def clip_gradient(theta: Theta, gradient: Array, maximum: float = math.inf) -> float:
     """Scale the gradient, in place, so that its norm is at most `maximum`; returns the norm before (lecture)."""
+    norm = gradient_norm(theta, gradient)
+    factor = clipping_factor(norm, maximum)
+    if factor != 1:
+        gradient *= factor
+    return norm
+
+
+def clipping_factor(norm: float, maximum: float) -> float:
+    """What a gradient of this norm is multiplied by, so that its norm is at most `maximum`."""
     if not maximum > 0:
         raise ConfigurationError(f"a gradient is clipped to a norm above 0, got {maximum}")
-    norm = gradient_norm(theta, gradient)
     if not math.isfinite(norm):
         raise NonFiniteError(f"the norm of the gradient is {norm}; lower the learning rate or check the inputs")
-    if norm > maximum:
-        gradient *= maximum / norm
-    return norm
+    return min(1.0, maximum / norm) if norm else 1.0

@@ -364,7 +364,8 @@ class Translator:
         for start in range(0, len(pairs), size):
             chunk = list(pairs[start : start + size])
             written = self.translations([source for source, _ in chunk], choice)
-            measured = [row for batch in self._batches(chunk) for row in self._measured(batch)]
+            batches = list(self._batches(chunk))
+            measured = [row for rows in self.workers.map(self._measured, batches) for row in rows]
             found += [
                 Sentence(source, reference, translation.text, *row)
                 for (source, reference), translation, row in zip(chunk, written, measured, strict=True)

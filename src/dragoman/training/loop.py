@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
+from itertools import islice
 from typing import Any, TypeVar
 
 import numpy as np
@@ -27,7 +28,7 @@ from dragoman.loss.index import Error
 from dragoman.networks import Network
 from dragoman.operations import Noise
 from dragoman.operations.sweeps import average_sweep
-from dragoman.optimization import Optimizer, Plateau, Schedule, clip_gradient
+from dragoman.optimization import Optimizer, Plateau, Schedule, clipping_factor, gradient_norm
 from dragoman.optimization.optimizer import Each, parts_of
 from dragoman.training.checkpoints import VERSION, Checkpoints
 from dragoman.training.record import History, Record, overfitting
@@ -67,11 +68,13 @@ class Selection:
     scores: Callable[[Network], dict[str, float]] | None = None
     error: Error = field(default_factory=CrossEntropy)
 
-    def evaluate(self, network: Network) -> Loss:
+    def evaluate(self, network: Network, workers: Workers | None = None) -> Loss:
         """The plain error, without smoothing, dropout or regularization."""
-        tally, plain = Tally(), LossIndex(self.error)
-        for batch in self.batches():
-            tally.add(plain.evaluate(network, batch))
+        tally, plain, workers = Tally(), LossIndex(self.error), workers or Workers()
+        batches = iter(self.batches())
+        while several := list(islice(batches, 4 * workers.threads)):
+            for loss in workers.map(lambda batch: plain.evaluate(network, batch), several):
+                tally.add(loss)
         return tally.total()
 
     def merit(self, loss: Loss, scores: dict[str, float]) -> float:
@@ -220,12 +223,14 @@ class Training:
             return None
         if self.accumulate > 1 and tally.positions:
             gradient /= tally.positions
-        self.norm = self._checked(lambda: clip_gradient(theta, gradient, self.clip))
+        each = self.workers.sweep
+        self.norm = gradient_norm(theta, gradient, each)
+        factor = self._checked(lambda: clipping_factor(self.norm, self.clip))
         self.rate = self.schedule(self.optimizer.t + 1)
-        self.optimizer.update(theta, gradient, self.rate, self.workers.sweep)
+        self.optimizer.update(theta, gradient, self.rate, each, factor)
         if self.average is not None:
             decay = min(self.averaging, self.optimizer.t / (self.optimizer.t + 9))
-            follow(self.average, theta, decay, self.workers.sweep)
+            follow(self.average, theta, decay, each)
         self.busy += time.monotonic() - started
         return tally.total()
 
@@ -295,7 +300,7 @@ class Training:
         if self.selection is not None:
             selection = self.selection
             with averaged(self.network.theta, self.average), np.errstate(all="ignore"):
-                selected = self._checked(lambda: selection.evaluate(self.network), self.optimizer.t)
+                selected = self._checked(lambda: selection.evaluate(self.network, self.workers), self.optimizer.t)
                 found = self.selection.scores(self.network) if self.selection.scores else {}
             scores = {name: float(value) for name, value in found.items()}
             merit = self.selection.merit(selected, scores)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import os
+import platform
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
@@ -14,6 +16,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from dragoman.batch import Batch
+from dragoman.engines import turns
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Array
 from dragoman.layers import Run
@@ -49,12 +52,28 @@ def single_blas() -> AbstractContextManager[Any]:
     return context
 
 
+@functools.cache
+def keep_pages() -> None:
+    """Let the C library keep the memory that a step frees for the next one.
+
+    glibc gives large blocks back to the system, which hands them out again page by page, a fault each: some hundred
+    faults a step where the sizes of batches differ. Other C libraries have no such setting and are left alone.
+    """
+    trim_threshold, mmap_threshold = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of malloc.h
+    library = platform.libc_ver()[0]
+    if library == "glibc":
+        mallopt = ctypes.CDLL(None).mallopt
+        mallopt(mmap_threshold, 2**30)
+        mallopt(trim_threshold, 2**31 - 1)
+
+
 class Workers:
     """Threads that share the work of a step. The same number of threads gives the same bits."""
 
     def __init__(self, threads: int = 1) -> None:
         if threads < 1:
             raise ConfigurationError(f"at least one thread does the work, got {threads}")
+        keep_pages()
         self.threads = threads
         self._pool = ThreadPoolExecutor(threads - 1, "dragoman") if threads > 1 else None
         self._gradients: list[Array] = []
@@ -68,14 +87,15 @@ class Workers:
         told = np.geterr()
 
         def several(share: range) -> list[B]:
-            with np.errstate(**told):  # a thread does not inherit what the one that asked wants told
+            with np.errstate(**told), turn():  # a thread does not inherit what the one that asked wants told
                 return [function(items[i]) for i in share]
 
-        others = [self._pool.submit(several, share) for share in shares[1:]]
-        found = [several(shares[0]), *(other.result() for other in others)]
+        with turns(self.threads) as turn:
+            others = [self._pool.submit(several, share) for share in shares[1:]]
+            found = [several(shares[0]), *(other.result() for other in others)]
         return [found[i % self.threads][i // self.threads] for i in range(len(items))]
 
-    def sweep(self, function: Callable[[slice], None], parts: list[slice]) -> Iterable[None]:
+    def sweep(self, function: Callable[[slice], Any], parts: list[slice]) -> Iterable[Any]:
         """The function of every part, shared out evenly."""
         return self.map(function, parts)
 

@@ -1,182 +1,182 @@
 """Attention kernels on packed rows, one sentence and head after the other.
 
 The scores of one query are all that is ever held: the weights are not stored, the backward pass computes them again
-from the log-sum-exp of each row. Kernels are compiled for a fixed head width, so that loops over it unroll into vector
-instructions; a row of q, k or v begins at a column offset of a wider matrix, as one matrix product leaves it.
+from the log-sum-exp of each row. W is the width of a head; a row of q, k or v begins at a column offset of a wider
+matrix, as one matrix product leaves it.
 """
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from dragoman.engines.numba.baton import enter, leave
 from dragoman.engines.numba.jit import exponential, kernel
 
 
-@functools.cache
-def attention_kernels(width: int) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """(forward, backward) for heads of this width."""
-    W = width
+@kernel
+def transposed(x: Any, first: Any, rows: Any, column: Any, W: Any, xt: Any) -> None:
+    for j in range(rows):
+        row = x[first + j, column : column + W]
+        for c in range(W):
+            xt[c, j] = row[c]
 
-    @kernel
-    def transposed(x: Any, first: Any, rows: Any, column: Any, xt: Any) -> None:
-        for j in range(rows):
-            row = x[first + j, column : column + W]
-            for c in range(W):
-                xt[c, j] = row[c]
 
-    @kernel
-    def forward(
-        q: Any,
-        q0: Any,
-        k: Any,
-        k0: Any,
-        v: Any,
-        v0: Any,
-        offsets: Any,
-        memory_offsets: Any,
-        heads: Any,
-        causal: Any,
-        scale: Any,
-        bias: Any,
-        out: Any,
-        lse: Any,
-        work: Any,
-    ) -> None:
-        zero = q.dtype.type(0)
-        relative = bias.shape[0] > 0
-        reach = (bias.shape[1] - 1) // 2
-        kt, scores, accumulated = work[:W], work[W], np.empty(W, q.dtype)
-        for s in range(offsets.shape[0] - 1):
-            first, rows = offsets[s], offsets[s + 1] - offsets[s]
-            m0, keys = memory_offsets[s], memory_offsets[s + 1] - memory_offsets[s]
-            for r in range(heads):
-                transposed(k, m0, keys, k0 + r * W, kt)
-                for i in range(rows):
-                    limit = min(i + 1, keys) if causal else keys
-                    qrow = q[first + i, q0 + r * W : q0 + (r + 1) * W]
-                    orow = out[first + i, r * W : (r + 1) * W]
-                    row = scores[:limit]
+@kernel
+def forward(
+    W: Any,
+    q: Any,
+    q0: Any,
+    k: Any,
+    k0: Any,
+    v: Any,
+    v0: Any,
+    offsets: Any,
+    memory_offsets: Any,
+    heads: Any,
+    causal: Any,
+    scale: Any,
+    bias: Any,
+    out: Any,
+    lse: Any,
+    work: Any,
+) -> None:
+    leave()
+    zero = q.dtype.type(0)
+    relative = bias.shape[0] > 0
+    reach = (bias.shape[1] - 1) // 2
+    kt, scores, accumulated = work[:W], work[W], np.empty(W, q.dtype)
+    for s in range(offsets.shape[0] - 1):
+        first, rows = offsets[s], offsets[s + 1] - offsets[s]
+        m0, keys = memory_offsets[s], memory_offsets[s + 1] - memory_offsets[s]
+        for r in range(heads):
+            transposed(k, m0, keys, k0 + r * W, W, kt)
+            for i in range(rows):
+                limit = min(i + 1, keys) if causal else keys
+                qrow = q[first + i, q0 + r * W : q0 + (r + 1) * W]
+                orow = out[first + i, r * W : (r + 1) * W]
+                row = scores[:limit]
+                for j in range(limit):
+                    row[j] = zero
+                for c in range(W):
+                    factor, keyed = qrow[c] * scale, kt[c]
                     for j in range(limit):
-                        row[j] = zero
+                        row[j] += factor * keyed[j]
+                if relative:
+                    for j in range(limit):
+                        row[j] += bias[r, min(max(j - i, -reach), reach) + reach]
+                top = q.dtype.type(-math.inf)
+                for j in range(limit):
+                    top = max(top, row[j])
+                total = zero
+                for j in range(limit):
+                    e = exponential(row[j] - top)
+                    row[j] = e
+                    total += e
+                for c in range(W):
+                    accumulated[c] = zero
+                for j in range(limit):
+                    p, vrow = row[j], v[m0 + j, v0 + r * W : v0 + (r + 1) * W]
                     for c in range(W):
-                        factor, keyed = qrow[c] * scale, kt[c]
-                        for j in range(limit):
-                            row[j] += factor * keyed[j]
-                    if relative:
-                        for j in range(limit):
-                            row[j] += bias[r, min(max(j - i, -reach), reach) + reach]
-                    top = q.dtype.type(-math.inf)
-                    for j in range(limit):
-                        top = max(top, row[j])
-                    total = zero
-                    for j in range(limit):
-                        e = exponential(row[j] - top)
-                        row[j] = e
-                        total += e
-                    for c in range(W):
-                        accumulated[c] = zero
-                    for j in range(limit):
-                        p, vrow = row[j], v[m0 + j, v0 + r * W : v0 + (r + 1) * W]
-                        for c in range(W):
-                            accumulated[c] += p * vrow[c]
-                    inverse = q.dtype.type(1) / total if limit else zero
-                    for c in range(W):
-                        orow[c] = accumulated[c] * inverse
-                    lse[first + i, r] = top + q.dtype.type(math.log(total)) if limit else zero
+                        accumulated[c] += p * vrow[c]
+                inverse = q.dtype.type(1) / total if limit else zero
+                for c in range(W):
+                    orow[c] = accumulated[c] * inverse
+                lse[first + i, r] = top + q.dtype.type(math.log(total)) if limit else zero
+    enter()
 
-    @kernel
-    def backward(
-        q: Any,
-        q0: Any,
-        k: Any,
-        k0: Any,
-        v: Any,
-        v0: Any,
-        offsets: Any,
-        memory_offsets: Any,
-        heads: Any,
-        causal: Any,
-        scale: Any,
-        bias: Any,
-        out: Any,
-        lse: Any,
-        dout: Any,
-        dq: Any,
-        dk: Any,
-        dv: Any,
-        dbias: Any,
-        work: Any,
-    ) -> None:
-        """(4.3.22), (4.3.25), (4.3.26); sum_j w_ij dw_ij = dout_i . out_i, so no weight is needed before its own row"""
-        zero = q.dtype.type(0)
-        relative = bias.shape[0] > 0
-        reach = (bias.shape[1] - 1) // 2
-        kt, vt, weights, dweights = work[:W], work[W : 2 * W], work[2 * W], work[2 * W + 1]
-        accumulated = np.empty(W, q.dtype)
-        for s in range(offsets.shape[0] - 1):
-            first, rows = offsets[s], offsets[s + 1] - offsets[s]
-            m0, keys = memory_offsets[s], memory_offsets[s + 1] - memory_offsets[s]
-            for r in range(heads):
-                transposed(k, m0, keys, k0 + r * W, kt)
-                transposed(v, m0, keys, v0 + r * W, vt)
-                for j in range(keys):
+
+@kernel
+def backward(
+    W: Any,
+    q: Any,
+    q0: Any,
+    k: Any,
+    k0: Any,
+    v: Any,
+    v0: Any,
+    offsets: Any,
+    memory_offsets: Any,
+    heads: Any,
+    causal: Any,
+    scale: Any,
+    bias: Any,
+    out: Any,
+    lse: Any,
+    dout: Any,
+    dq: Any,
+    dk: Any,
+    dv: Any,
+    dbias: Any,
+    work: Any,
+) -> None:
+    """(4.3.22), (4.3.25), (4.3.26); sum_j w_ij dw_ij = dout_i . out_i, so no weight is needed before its own row"""
+    leave()
+    zero = q.dtype.type(0)
+    relative = bias.shape[0] > 0
+    reach = (bias.shape[1] - 1) // 2
+    kt, vt, weights, dweights = work[:W], work[W : 2 * W], work[2 * W], work[2 * W + 1]
+    accumulated = np.empty(W, q.dtype)
+    for s in range(offsets.shape[0] - 1):
+        first, rows = offsets[s], offsets[s + 1] - offsets[s]
+        m0, keys = memory_offsets[s], memory_offsets[s + 1] - memory_offsets[s]
+        for r in range(heads):
+            transposed(k, m0, keys, k0 + r * W, W, kt)
+            transposed(v, m0, keys, v0 + r * W, W, vt)
+            for j in range(keys):
+                dkrow = dk[m0 + j, k0 + r * W : k0 + (r + 1) * W]
+                dvrow = dv[m0 + j, v0 + r * W : v0 + (r + 1) * W]
+                for c in range(W):
+                    dkrow[c] = zero
+                    dvrow[c] = zero
+            for i in range(rows):
+                limit = min(i + 1, keys) if causal else keys
+                qrow = q[first + i, q0 + r * W : q0 + (r + 1) * W]
+                orow = out[first + i, r * W : (r + 1) * W]
+                drow = dout[first + i, r * W : (r + 1) * W]
+                row, drow_weights = weights[:limit], dweights[:limit]
+                start = -lse[first + i, r]
+                mean = zero
+                for c in range(W):
+                    mean += drow[c] * orow[c]
+                for j in range(limit):
+                    row[j] = start
+                    drow_weights[j] = -mean
+                for c in range(W):
+                    factor, keyed = qrow[c] * scale, kt[c]
+                    delta, valued = drow[c], vt[c]
+                    for j in range(limit):
+                        row[j] += factor * keyed[j]
+                        drow_weights[j] += delta * valued[j]
+                if relative:
+                    for j in range(limit):
+                        row[j] += bias[r, min(max(j - i, -reach), reach) + reach]
+                for j in range(limit):
+                    p = exponential(row[j])
+                    row[j] = p
+                    drow_weights[j] *= p
+                if relative:
+                    for j in range(limit):
+                        dbias[r, min(max(j - i, -reach), reach) + reach] += drow_weights[j]
+                for c in range(W):
+                    accumulated[c] = zero
+                for j in range(limit):
+                    p, ds = row[j], drow_weights[j] * scale
+                    krow = k[m0 + j, k0 + r * W : k0 + (r + 1) * W]
                     dkrow = dk[m0 + j, k0 + r * W : k0 + (r + 1) * W]
                     dvrow = dv[m0 + j, v0 + r * W : v0 + (r + 1) * W]
                     for c in range(W):
-                        dkrow[c] = zero
-                        dvrow[c] = zero
-                for i in range(rows):
-                    limit = min(i + 1, keys) if causal else keys
-                    qrow = q[first + i, q0 + r * W : q0 + (r + 1) * W]
-                    orow = out[first + i, r * W : (r + 1) * W]
-                    drow = dout[first + i, r * W : (r + 1) * W]
-                    row, drow_weights = weights[:limit], dweights[:limit]
-                    start = -lse[first + i, r]
-                    mean = zero
+                        dvrow[c] += p * drow[c]
                     for c in range(W):
-                        mean += drow[c] * orow[c]
-                    for j in range(limit):
-                        row[j] = start
-                        drow_weights[j] = -mean
+                        dkrow[c] += ds * qrow[c]
                     for c in range(W):
-                        factor, keyed = qrow[c] * scale, kt[c]
-                        delta, valued = drow[c], vt[c]
-                        for j in range(limit):
-                            row[j] += factor * keyed[j]
-                            drow_weights[j] += delta * valued[j]
-                    if relative:
-                        for j in range(limit):
-                            row[j] += bias[r, min(max(j - i, -reach), reach) + reach]
-                    for j in range(limit):
-                        p = exponential(row[j])
-                        row[j] = p
-                        drow_weights[j] *= p
-                    if relative:
-                        for j in range(limit):
-                            dbias[r, min(max(j - i, -reach), reach) + reach] += drow_weights[j]
-                    for c in range(W):
-                        accumulated[c] = zero
-                    for j in range(limit):
-                        p, ds = row[j], drow_weights[j] * scale
-                        krow = k[m0 + j, k0 + r * W : k0 + (r + 1) * W]
-                        dkrow = dk[m0 + j, k0 + r * W : k0 + (r + 1) * W]
-                        dvrow = dv[m0 + j, v0 + r * W : v0 + (r + 1) * W]
-                        for c in range(W):
-                            dvrow[c] += p * drow[c]
-                        for c in range(W):
-                            dkrow[c] += ds * qrow[c]
-                        for c in range(W):
-                            accumulated[c] += ds * krow[c]
-                    dqrow = dq[first + i, q0 + r * W : q0 + (r + 1) * W]
-                    for c in range(W):
-                        dqrow[c] = accumulated[c]
-
-    return forward, backward
+                        accumulated[c] += ds * krow[c]
+                dqrow = dq[first + i, q0 + r * W : q0 + (r + 1) * W]
+                for c in range(W):
+                    dqrow[c] = accumulated[c]
+    enter()
 
 
 NO_BIAS = {np.dtype(t): np.zeros((0, 1), t) for t in (np.float32, np.float64)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from dragoman.engines.numba.baton import enter, leave
 from dragoman.engines.numba.jit import exponential, kernel
 
 
@@ -31,6 +32,7 @@ def reduce_row(row: Any, t: Any, smoothing: Any) -> Any:
 
 @kernel
 def log_sum_exp(x: Any, tops: Any, sums: Any) -> None:
+    leave()
     for i in range(x.shape[0]):
         row = x[i]
         top = row[0]
@@ -41,11 +43,13 @@ def log_sum_exp(x: Any, tops: Any, sums: Any) -> None:
             total += exponential(row[s] - top)
         tops[i] = top
         sums[i] = top + math.log(total)
+    enter()
 
 
 @kernel
 def cross_entropy(logits: Any, targets: Any, weights: Any, total: Any, smoothing: Any) -> Any:
     """(error, hits); error = sum_j w_j (log sum_s e^z_js - (1 - smoothing) z_jt - smoothing mean(z_j)) / total"""
+    leave()
     error, hits = 0.0, 0.0
     for i in range(logits.shape[0]):
         row, w = logits[i], weights[i]
@@ -55,19 +59,29 @@ def cross_entropy(logits: Any, targets: Any, weights: Any, total: Any, smoothing
             sums += exponential(row[s] - top)
         error += w * (math.log(sums) - (1 - smoothing) * target - smoothing * mean)
         hits += w if hit else 0.0
+    enter()
     return error / total, hits
 
 
 @kernel
-def cross_entropy_delta(logits: Any, targets: Any, weights: Any, total: Any, smoothing: Any) -> Any:
-    """The same, and the logits become their delta (4.2.4)
+def cross_entropy_delta(
+    logits: Any, biases: Any, dbiases: Any, targets: Any, weights: Any, total: Any, smoothing: Any
+) -> Any:
+    """The same of logits + biases; the logits become their delta (4.2.4), and dbiases the sum of its rows
+
+    biases, dbiases  vectors of no size where there are none
 
     In place because a second matrix would cost as much as the arithmetic; and only in place because the compiler does
     not vectorise loops over two arrays that may be one.
     """
     error, hits = 0.0, 0.0
+    biased = biases.size > 0
+    dbiases[:] = 0
     for i in range(logits.shape[0]):
         row, t, w = logits[i], targets[i], weights[i]
+        if biased:
+            for s in range(row.shape[0]):
+                row[s] += biases[s]
         top, target, mean, hit = reduce_row(row, t, smoothing)
         sums = logits.dtype.type(0)
         for s in range(row.shape[0]):
@@ -82,4 +96,7 @@ def cross_entropy_delta(logits: Any, targets: Any, weights: Any, total: Any, smo
         for s in range(row.shape[0]):
             row[s] = row[s] * share - uniform
         row[t] -= factor * logits.dtype.type(1 - smoothing)
+        if biased:
+            for s in range(row.shape[0]):
+                dbiases[s] += row[s]
     return error / total, hits

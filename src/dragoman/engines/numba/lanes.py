@@ -99,3 +99,64 @@ def together(typing: Any, a: Any) -> Any:
         return builder.extract_element(vector, cgutils.int32_t(0))
 
     return types.float32(lanes), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def larger(typing: Any, a: Any, b: Any) -> Any:
+    """The larger of each pair of lanes; b where either is no number."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        a, b = arguments
+        return builder.select(builder.fcmp_ordered(">", a, b), a, b)
+
+    return lanes(lanes, lanes), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def largest(typing: Any, a: Any) -> Any:
+    """The largest of the lanes."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        vector, size = arguments[0], WIDTH
+        while size > 1:
+            half = size // 2
+            masks = [ir.Constant(ir.VectorType(cgutils.int32_t, half), list(range(s, s + half))) for s in (0, half)]
+            low, high = (builder.shuffle_vector(vector, vector, mask) for mask in masks)
+            vector, size = builder.select(builder.fcmp_ordered(">", low, high), low, high), half
+        return builder.extract_element(vector, cgutils.int32_t(0))
+
+    return types.float32(lanes), generate
+
+
+LOG2_E, LOWEST, SHIFT = 1.44269504, -126.0, 12582912.0  # 1.5 * 2^23: added to a number, it leaves the nearest integer
+# 2^f on [-1/2, 1/2], the polynomial that is nearest at Chebyshev's points
+POWERS = (1.0000000710, 0.6931469492, 0.2402212175, 0.0555074262, 0.0096754597, 0.0013266970)
+IN_ORDER = ("nsz",)  # an operation with a flag of its own is not given those that would let x + s - s be x
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def powers(typing: Any, x: Any, top: Any) -> Any:
+    """e^(x - top) for x <= top, within 1e-6 of itself; below e^-87 no less than that. What is no number stays none."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        integers = ir.VectorType(cgutils.int32_t, WIDTH)
+        fma = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(_VECTOR, [_VECTOR] * 3), f"llvm.fma.v{WIDTH}f32"
+        )
+
+        def all_of(number: float) -> Any:
+            return ir.Constant(_VECTOR, [number] * WIDTH)
+
+        x = builder.fmul(builder.fsub(arguments[0], arguments[1]), all_of(LOG2_E))
+        lowest = all_of(LOWEST)
+        x = builder.select(builder.fcmp_ordered(">", lowest, x), lowest, x)
+        shifted = builder.fadd(x, all_of(SHIFT), flags=IN_ORDER)
+        nearest = builder.fsub(shifted, all_of(SHIFT), flags=IN_ORDER)
+        rest = builder.fsub(x, nearest, flags=IN_ORDER)
+        total = all_of(POWERS[-1])
+        for coefficient in POWERS[-2::-1]:
+            total = builder.call(fma, [total, rest, all_of(coefficient)])
+        exponent = builder.shl(builder.bitcast(shifted, integers), ir.Constant(integers, [23] * WIDTH))
+        return builder.bitcast(builder.add(builder.bitcast(total, integers), exponent), _VECTOR)
+
+    return lanes(lanes, lanes), generate

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from dragoman import operations
-from dragoman.engines.numba import attention, errors, rows
-from dragoman.engines.numba.wide_attention import wide_kernels
+from dragoman.engines.numba import attention, blas, errors, rows, wide_attention
+from dragoman.engines.numba import linear as products
 from dragoman.graph import Array, Backward, Pending
 from dragoman.operations.dropout import Dropout
 from dragoman.operations.shapes import check_finite, check_labels
@@ -17,6 +17,7 @@ from dragoman.operations.softmax import log_sum_exp as log_sum_exp_of
 ENGINE = "numba"
 REAL = (np.dtype(np.float32), np.dtype(np.float64))
 NO_ROWS = {kind: np.zeros((0, 0), kind) for kind in REAL}
+NO_NUMBERS = {kind: np.zeros(0, kind) for kind in REAL}
 NO_LABELS = np.zeros(0, np.int64)
 NONE_DROPPED = (False, np.uint32(0), 0, np.uint32(0))
 
@@ -45,37 +46,27 @@ def _dropped(dropout: Dropout | None, kind: Any) -> tuple[Any, ...]:
 def linear(
     x: Array, weights: Array, biases: Array | None = None, *, activation: str = "identity", transposed: bool = False
 ) -> Any:
-    w = weights.T if transposed else weights
-    if not _matrices(x, weights, biases) or x.ndim != 2 or w.ndim != 2 or x.shape[1] != w.shape[0]:
+    if blas.GEMM is None or not _matrices(x, weights, biases) or x.ndim != 2 or weights.ndim != 2:
         return NotImplemented
-    if activation not in ("identity", "relu", "gelu") or (biases is not None and biases.shape != (w.shape[1],)):
+    inputs, outputs = weights.shape[::-1] if transposed else weights.shape
+    kind = products.ACTIVATIONS.get(activation)
+    if kind is None or x.shape[1] != inputs or (biases is not None and biases.shape != (outputs,)):
         return NotImplemented
-    c = x @ w
-    y = c
-    if activation == "gelu":
-        y = np.empty_like(c)
-        rows.gelu(c, np.zeros(w.shape[1], c.dtype) if biases is None else biases, y)
-    elif activation == "relu":
-        rows.add_biases_relu(c, np.zeros(w.shape[1], c.dtype) if biases is None else biases)
-    elif biases is not None:
-        rows.add_biases(c, biases)
+    product, dtype = blas.GEMM[x.dtype], x.dtype
+    none = NO_NUMBERS[dtype] if kind == products.IDENTITY else np.zeros(outputs, dtype)
+    b = none if biases is None else biases
+    c = np.empty((len(x), outputs), dtype)
+    y = np.empty_like(c) if kind == products.GELU else c
+    products.linear(product, x, weights, transposed, b, kind, c, y)
 
     def backward(dy: Array) -> tuple[Array, Pending, Array | None]:
-        dbiases = np.empty(w.shape[1], c.dtype)
         dy = np.ascontiguousarray(dy)
-        if activation == "identity":
-            dc = dy
-            if biases is not None:
-                rows.sum_rows(dc, dbiases)
-        else:
-            dc = np.empty_like(dy)
-            if activation == "relu":
-                rows.relu_backward(dy, y, dc, dbiases)
-            else:
-                rows.gelu_backward(dy, c, dc, dbiases)
-        left, right = (dc.T, x) if transposed else (x.T, dc)
-        dweights = Pending(weights.shape, weights.dtype, lambda out: np.matmul(left, right, out=out))
-        return dc @ w.T, dweights, None if biases is None else dbiases
+        dc = dy if kind == products.IDENTITY else np.empty_like(dy)
+        dx, dbiases = np.empty_like(x), np.empty_like(b)
+        products.linear_backward(product, dy, weights, transposed, kind, c, dc, dbiases, dx)
+        left, right = (dc, x) if transposed else (x, dc)
+        dweights = Pending(weights.shape, dtype, lambda out: products.weights_derivative(product, left, right, out))
+        return dx, dweights, None if biases is None else dbiases
 
     return y, backward
 
@@ -224,6 +215,20 @@ def embed(
     return y, backward
 
 
+def _goals(
+    shape: tuple[int, ...], kind: Any, targets: Array, weights: Array | None, smoothing: float, total: float | None
+) -> tuple[Array, Array, float, float] | None:
+    """What the cross-entropy of logits of this shape is taken from: targets, weights, what to divide by, smoothing."""
+    if len(shape) != 2 or not shape[0] or not shape[1] or targets.shape != shape[:1] or not 0 <= smoothing < 1:
+        return None
+    if weights is not None and weights.shape != targets.shape:
+        return None
+    check_labels("cross_entropy", targets, shape[1])
+    w = np.ones(shape[0], kind) if weights is None else weights.astype(kind, copy=False)
+    positions = float(w.sum() if total is None else total)
+    return (targets.astype(np.int64, copy=False), w, positions, float(smoothing)) if positions else None
+
+
 @operations.cross_entropy.register(ENGINE)
 def cross_entropy(
     logits: Array,
@@ -232,31 +237,58 @@ def cross_entropy(
     weights: Array | None = None,
     smoothing: float = 0.0,
     total: float | None = None,
-    consume: bool = False,
 ) -> Any:
-    if not _matrices(logits) or logits.ndim != 2 or not logits.size or targets.shape != (len(logits),):
+    goals = _goals(logits.shape, logits.dtype, targets, weights, smoothing, total) if _matrices(logits) else None
+    if goals is None:
         return NotImplemented
-    if not 0 <= smoothing < 1 or (weights is not None and weights.shape != targets.shape):
-        return NotImplemented
-    check_labels("cross_entropy", targets, logits.shape[1])
-    kind, which = logits.dtype, targets.astype(np.int64, copy=False)
-    w = np.ones(len(logits), kind) if weights is None else weights.astype(kind, copy=False)
-    positions = float(w.sum() if total is None else total)
-    if not positions:
-        return NotImplemented
-    arguments = (which, w, positions, float(smoothing))
-    error, hits = (errors.cross_entropy_delta if consume else errors.cross_entropy)(logits, *arguments)
-    value = np.asarray(error, kind)
+    error, hits = errors.cross_entropy(logits, *goals)
+    value = np.asarray(error, logits.dtype)
     check_finite("the cross-entropy", value)
 
     def backward(derror: Array, _: None = None) -> Array:
-        delta = logits
-        if not consume:
-            delta = logits.copy()
-            errors.cross_entropy_delta(delta, *arguments)
+        delta, none = logits.copy(), NO_NUMBERS[logits.dtype]
+        errors.cross_entropy_delta(delta, none, none, *goals)
         if derror != 1:
             delta *= derror
         return delta
+
+    return (value, float(hits)), backward
+
+
+@operations.linear_cross_entropy.register(ENGINE)
+def linear_cross_entropy(
+    x: Array,
+    weights: Array,
+    biases: Array | None = None,
+    *,
+    targets: Array,
+    loss_weights: Array | None = None,
+    smoothing: float = 0.0,
+    total: float | None = None,
+    transposed: bool = False,
+) -> Any:
+    if blas.GEMM is None or not _matrices(x, weights, biases) or x.ndim != 2 or weights.ndim != 2:
+        return NotImplemented
+    inputs, size = weights.shape[::-1] if transposed else weights.shape
+    goals = _goals((len(x), size), x.dtype, targets, loss_weights, smoothing, total)
+    if goals is None or x.shape[1] != inputs or (biases is not None and biases.shape != (size,)):
+        return NotImplemented
+    product, kind = blas.GEMM[x.dtype], x.dtype
+    b = NO_NUMBERS[kind] if biases is None else biases
+    delta, dbiases = np.empty((len(x), size), kind), np.empty_like(b)
+    error, hits = products.linear_cross_entropy(product, x, weights, transposed, b, delta, dbiases, *goals)
+    value = np.asarray(error, kind)
+    check_finite("the cross-entropy", value)
+
+    def backward(derror: Array, _: None = None) -> tuple[Array, Pending, Array | None]:
+        if derror != 1:
+            np.multiply(delta, derror, out=delta)
+            np.multiply(dbiases, derror, out=dbiases)
+        dx = np.empty_like(x)
+        products.input_derivative(product, delta, weights, not transposed, dx)
+        left, right = (delta, x) if transposed else (x, delta)
+        dweights = Pending(weights.shape, kind, lambda out: products.weights_derivative(product, left, right, out))
+        return dx, dweights, None if biases is None else dbiases
 
     return (value, float(hits)), backward
 
@@ -335,11 +367,17 @@ def attend_step(
         return NotImplemented
     y = np.empty_like(queries)
     bias = attention.NO_BIAS[queries.dtype] if distance_bias is None else distance_bias
-    step = wide_kernels(width)[2]
     scale = np.float32(width**-0.5 if scaled else 1.0)
     work = np.empty(max(1, int(lengths.max())), np.float32)
-    step(queries.reshape(-1), rows.reshape(-1), starts, lengths, heads, scale, bias, y.reshape(-1), work)
+    wide_attention.step(
+        _lane(width), queries.reshape(-1), rows.reshape(-1), starts, lengths, heads, scale, bias, y.reshape(-1), work
+    )
     return y
+
+
+def _lane(width: int) -> tuple[int, ...]:
+    """The width of a head as wide_attention takes it."""
+    return (0,) * (width // 8)
 
 
 def _layout_fits(q: Array, k: Array, depth: int, offsets: Array, memory_offsets: Array, heads: int) -> bool:
@@ -385,11 +423,11 @@ def _attend(
     layout = (ends, memory_ends, heads, causal, scale, added)
     if wide:
         flat = (q.reshape(-1), q.shape[1], q0, k.reshape(-1), k.shape[1], k0, v0)
-        forward, backward, _ = wide_kernels(width)
-        forward(*flat, *layout, y.reshape(-1), lse, np.empty(longest * (2 * width + 1), kind))
+        wide_attention.forward(
+            _lane(width), *flat, *layout, y.reshape(-1), lse, np.empty(longest * (2 * width + 1), kind)
+        )
     else:
-        forward, backward = attention.attention_kernels(width)
-        forward(q, q0, k, k0, k, v0, *layout, y, lse, np.empty((width + 1, longest), kind))
+        attention.forward(width, q, q0, k, k0, k, v0, *layout, y, lse, np.empty((width + 1, longest), kind))
 
     def backward_parts(dy: Array, dq: Array, dk: Array) -> Array | None:
         """Writes dq and dk; returns the derivative of the bias."""
@@ -397,10 +435,10 @@ def _attend(
         if wide:
             work = np.empty(longest * (4 * width + 2), kind)
             flat_deltas = (delta.reshape(-1), dq.reshape(-1), dk.reshape(-1))
-            backward(*flat, *layout, y.reshape(-1), lse, *flat_deltas, dbias, work)
+            wide_attention.backward(_lane(width), *flat, *layout, y.reshape(-1), lse, *flat_deltas, dbias, work)
         else:
             work = np.empty((2 * width + 2, longest), kind)
-            backward(q, q0, k, k0, k, v0, *layout, y, lse, delta, dq, dk, dk, dbias, work)
+            attention.backward(width, q, q0, k, k0, k, v0, *layout, y, lse, delta, dq, dk, dk, dbias, work)
         return None if bias is None else dbias
 
     return y, backward_parts

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dragoman.engines.numba.baton import enter, leave
 from dragoman.engines.numba.jit import exponential, kernel
 
 FIRST, SECOND, GOLDEN = np.uint32(0x7FEB352D), np.uint32(0x846CA68B), np.uint32(0x9E3779B9)
@@ -32,12 +33,14 @@ def drop_row(row: Any, key: Any, number: Any, threshold: Any, scale: Any) -> Non
 
 @kernel
 def drop_rows(x: Any, y: Any, key: Any, first_row: Any, threshold: Any, scale: Any) -> None:
+    leave()
     for i in range(x.shape[0]):
         source, row = x[i], y[i]
         row_key = mix(np.uint32(np.uint32(first_row + i) ^ key))
         for j in range(row.shape[0]):
             word = mix(np.uint32(row_key + np.uint32(j) * GOLDEN))
             row[j] = source[j] * scale if word >= threshold else source[j] * 0
+    enter()
 
 
 @kernel
@@ -123,6 +126,7 @@ def add_normalize(
     scale: Any,
 ) -> None:
     """total = residual + dropout(update), y = gamma N(total) + beta; statistics [N, 3]: mean, 1/r, 1/sigma (or 1/r)"""
+    leave()
     one = total.dtype.type(1)
     d = total.shape[1]
     for i in range(total.shape[0]):
@@ -136,13 +140,16 @@ def add_normalize(
             for j in range(d):
                 t[j] = x[j] + u[j]
         standardize(t, out, gamma, beta, statistics[i], inside, epsilon, one)
+    enter()
 
 
 @kernel
 def normalize(x: Any, gamma: Any, beta: Any, y: Any, statistics: Any, inside: Any, epsilon: Any) -> None:
+    leave()
     one = x.dtype.type(1)
     for i in range(x.shape[0]):
         standardize(x[i], y[i], gamma, beta, statistics[i], inside, epsilon, one)
+    enter()
 
 
 @kernel
@@ -186,6 +193,7 @@ def normalize_backward(
     scale: Any,
 ) -> None:
     """(4.3.5)-(4.3.7) row by row; dsum takes in the delta of the sum; dupdate = mask * dsum"""
+    leave()
     d = total.shape[1]
     dgamma[:] = 0
     dbeta[:] = 0
@@ -216,6 +224,7 @@ def normalize_backward(
             for j in range(d):
                 word = mix(np.uint32(row_key + np.uint32(j) * GOLDEN))
                 du[j] = ds[j] * scale if word >= threshold else ds[j] * 0
+    enter()
 
 
 @kernel
@@ -233,6 +242,7 @@ def embed(
     threshold: Any,
     scale: Any,
 ) -> None:
+    leave()
     d = table.shape[1]
     for i in range(labels.shape[0]):
         word_row, out = table[labels[i]], y[i]
@@ -245,6 +255,7 @@ def embed(
                 out[j] = word_row[j] * factor
         if dropped:
             drop_row(out, key, first_row + i, threshold, scale)
+    enter()
 
 
 @kernel
@@ -261,6 +272,7 @@ def scatter(
     buffer: Any,
 ) -> None:
     """dtable[label] += factor * mask * dy, row after row; dtable begins at 0"""
+    leave()
     d = dy.shape[1]
     for i in range(labels.shape[0]):
         row, out = dy[i], dtable[labels[i]]
@@ -273,3 +285,4 @@ def scatter(
         else:
             for j in range(d):
                 out[j] += row[j] * factor
+    enter()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from dragoman.engines.numba.baton import enter, leave
 from dragoman.engines.numba.jit import kernel
 from dragoman.graph import Array
 from dragoman.operations import sweeps
@@ -28,10 +29,12 @@ def adam(
     correction2: Any,
     inside: Any,
     shrink: Any,
+    factor: Any,
 ) -> None:
-    """Algorithm 5.5; corrections 1 / (1 - beta^t), rests 1 - beta"""
+    """Algorithm 5.5 with the gradient factor * g; corrections 1 / (1 - beta^t), rests 1 - beta"""
+    leave()
     for i in range(theta.size):
-        g = gradient[i]
+        g = gradient[i] * factor
         first = beta1 * m[i] + rest1 * g
         second = beta2 * v[i] + rest2 * g * g
         m[i] = first
@@ -39,12 +42,15 @@ def adam(
         vhat = second * correction2
         below = math.sqrt(vhat + epsilon) if inside else math.sqrt(vhat) + epsilon
         theta[i] -= rate * (first * correction1) / below + shrink * theta[i]
+    enter()
 
 
 @kernel
 def follow(average: Any, theta: Any, share: Any) -> None:
+    leave()
     for i in range(average.size):
         average[i] += share * (theta[i] - average[i])
+    enter()
 
 
 @sweeps.adam_sweep.register(ENGINE)
@@ -61,12 +67,13 @@ def adam_sweep(
     inside: bool,
     age: int,
     decay: float,
+    factor: float,
 ) -> Any:
     kind = theta.dtype
     if kind.kind != "f" or any(a.dtype != kind or not a.flags.c_contiguous for a in (theta, gradient, m, v)):
         return NotImplemented
     numbers = (rate, beta1, beta2, 1 - beta1, 1 - beta2, epsilon, 1 / (1 - beta1**age), 1 / (1 - beta2**age))
-    adam(theta, gradient, m, v, *map(kind.type, numbers), inside, kind.type(rate * decay))
+    adam(theta, gradient, m, v, *map(kind.type, numbers), inside, kind.type(rate * decay), kind.type(factor))
     return True
 
 

@@ -1,128 +1,111 @@
 """The attention kernels of attention.py for float32 heads of 8, 16, 24 ... columns, eight columns at a time.
 
-Matrices come flat, with the number of columns of a row beside them; `q0` is the first column of the queries.
+Matrices come flat, with the number of columns of a row beside them; `q0` is the first column of the queries. `lane` is
+a tuple as long as a head has eights of columns: its type tells the compiler the width, so that loops over it unroll,
+and kernels of every width are kept on disk.
 """
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from dragoman.engines.numba.baton import enter, leave
 from dragoman.engines.numba.jit import exponential, kernel
 from dragoman.engines.numba.lanes import load, multiply_add, spread, store, together
 
 ZERO, ONE = np.float32(0), np.float32(1)
 
 
-@functools.cache
-def wide_kernels(width: int) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
-    """(forward, backward, step) for heads of this width, a multiple of 8."""
-    W = width
+@kernel
+def dot(lane: Any, a: Any, at: Any, b: Any, bt: Any) -> Any:
+    W = 8 * len(lane)
+    total = spread(ZERO)
+    for c in range(0, W, 8):
+        total = multiply_add(load(a, at + c), load(b, bt + c), total)
+    return together(total)
 
-    @kernel
-    def dot(a: Any, at: Any, b: Any, bt: Any) -> Any:
-        total = spread(ZERO)
-        for c in range(0, W, 8):
-            total = multiply_add(load(a, at + c), load(b, bt + c), total)
-        return together(total)
 
-    @kernel
-    def add_scaled(factor: Any, a: Any, at: Any, out: Any, ot: Any) -> None:
-        """out += factor * a"""
-        f = spread(factor)
-        for c in range(0, W, 8):
-            store(out, ot + c, multiply_add(f, load(a, at + c), load(out, ot + c)))
+@kernel
+def add_scaled(lane: Any, factor: Any, a: Any, at: Any, out: Any, ot: Any) -> None:
+    """out += factor * a"""
+    W = 8 * len(lane)
+    f = spread(factor)
+    for c in range(0, W, 8):
+        store(out, ot + c, multiply_add(f, load(a, at + c), load(out, ot + c)))
 
-    @kernel
-    def combine(weights: Any, count: Any, a: Any, factor: Any, out: Any, ot: Any) -> None:
-        """out = factor * sum_j weights_j a_j"""
-        c = 0
-        while c + 16 <= W:
-            one, two = spread(ZERO), spread(ZERO)
-            for j in range(count):
-                w = spread(weights[j])
-                one = multiply_add(w, load(a, j * W + c), one)
-                two = multiply_add(w, load(a, j * W + c + 8), two)
-            store(out, ot + c, multiply_add(one, spread(factor), spread(ZERO)))
-            store(out, ot + c + 8, multiply_add(two, spread(factor), spread(ZERO)))
-            c += 16
-        if c < W:
-            one = spread(ZERO)
-            for j in range(count):
-                one = multiply_add(spread(weights[j]), load(a, j * W + c), one)
-            store(out, ot + c, multiply_add(one, spread(factor), spread(ZERO)))
 
-    @kernel
-    def copy_rows(a: Any, at: Any, step: Any, out: Any, ot: Any, out_step: Any, count: Any) -> None:
-        """Rows of a head side by side: far apart, they would fall onto the same few lines of the cache"""
+@kernel
+def combine(lane: Any, weights: Any, count: Any, a: Any, factor: Any, out: Any, ot: Any) -> None:
+    """out = factor * sum_j weights_j a_j"""
+    W = 8 * len(lane)
+    c = 0
+    while c + 16 <= W:
+        one, two = spread(ZERO), spread(ZERO)
         for j in range(count):
-            for c in range(0, W, 8):
-                store(out, ot + j * out_step + c, load(a, at + j * step + c))
+            w = spread(weights[j])
+            one = multiply_add(w, load(a, j * W + c), one)
+            two = multiply_add(w, load(a, j * W + c + 8), two)
+        store(out, ot + c, multiply_add(one, spread(factor), spread(ZERO)))
+        store(out, ot + c + 8, multiply_add(two, spread(factor), spread(ZERO)))
+        c += 16
+    if c < W:
+        one = spread(ZERO)
+        for j in range(count):
+            one = multiply_add(spread(weights[j]), load(a, j * W + c), one)
+        store(out, ot + c, multiply_add(one, spread(factor), spread(ZERO)))
 
-    @kernel
-    def forward(
-        q: Any,
-        qs: Any,
-        q0: Any,
-        k: Any,
-        ks: Any,
-        k0: Any,
-        v0: Any,
-        offsets: Any,
-        memory_offsets: Any,
-        heads: Any,
-        causal: Any,
-        scale: Any,
-        bias: Any,
-        out: Any,
-        lse: Any,
-        work: Any,
-    ) -> None:
-        relative, reach = bias.shape[0] > 0, (bias.shape[1] - 1) // 2
-        depth, size = heads * W, work.shape[0] // (2 * W + 1)
-        keyed, valued, row = work[: size * W], work[size * W : 2 * size * W], work[2 * size * W :]
-        for s in range(offsets.shape[0] - 1):
-            first, rows = offsets[s], offsets[s + 1] - offsets[s]
-            m0, keys = memory_offsets[s], memory_offsets[s + 1] - memory_offsets[s]
-            for r in range(heads):
-                copy_rows(k, m0 * ks + k0 + r * W, ks, keyed, 0, W, keys)
-                copy_rows(k, m0 * ks + v0 + r * W, ks, valued, 0, W, keys)
-                for i in range(rows):
-                    limit = min(i + 1, keys) if causal else keys
-                    qt, ot = (first + i) * qs + q0 + r * W, (first + i) * depth + r * W
-                    top = np.float32(-math.inf)
-                    for j in range(limit):
-                        score = dot(q, qt, keyed, j * W) * scale
-                        if relative:
-                            score += bias[r, min(max(j - i, -reach), reach) + reach]
-                        row[j] = score
-                        top = max(top, score)
-                    total = ZERO
-                    for j in range(limit):
-                        e = exponential(row[j] - top)
-                        row[j] = e
-                        total += e
-                    combine(row, limit, valued, ONE / total if limit else ZERO, out, ot)
-                    lse[first + i, r] = top + np.float32(math.log(total)) if limit else ZERO
 
-    @kernel
-    def step(q: Any, kv: Any, starts: Any, lengths: Any, heads: Any, scale: Any, bias: Any, out: Any, row: Any) -> None:
-        """One query for each sequence; kv rows hold keys and values side by side"""
-        relative, reach = bias.shape[0] > 0, (bias.shape[1] - 1) // 2
-        depth = heads * W
-        for b in range(starts.shape[0]):
-            limit, first = lengths[b], starts[b] * 2 * depth
-            for r in range(heads):
-                qt, kt = b * depth + r * W, first + r * W
+@kernel
+def copy_rows(lane: Any, a: Any, at: Any, step: Any, out: Any, ot: Any, out_step: Any, count: Any) -> None:
+    """Rows of a head side by side: far apart, they would fall onto the same few lines of the cache"""
+    W = 8 * len(lane)
+    for j in range(count):
+        for c in range(0, W, 8):
+            store(out, ot + j * out_step + c, load(a, at + j * step + c))
+
+
+@kernel
+def forward(
+    lane: Any,
+    q: Any,
+    qs: Any,
+    q0: Any,
+    k: Any,
+    ks: Any,
+    k0: Any,
+    v0: Any,
+    offsets: Any,
+    memory_offsets: Any,
+    heads: Any,
+    causal: Any,
+    scale: Any,
+    bias: Any,
+    out: Any,
+    lse: Any,
+    work: Any,
+) -> None:
+    leave()
+    W = 8 * len(lane)
+    relative, reach = bias.shape[0] > 0, (bias.shape[1] - 1) // 2
+    depth, size = heads * W, work.shape[0] // (2 * W + 1)
+    keyed, valued, row = work[: size * W], work[size * W : 2 * size * W], work[2 * size * W :]
+    for s in range(offsets.shape[0] - 1):
+        first, rows = offsets[s], offsets[s + 1] - offsets[s]
+        m0, keys = memory_offsets[s], memory_offsets[s + 1] - memory_offsets[s]
+        for r in range(heads):
+            copy_rows(lane, k, m0 * ks + k0 + r * W, ks, keyed, 0, W, keys)
+            copy_rows(lane, k, m0 * ks + v0 + r * W, ks, valued, 0, W, keys)
+            for i in range(rows):
+                limit = min(i + 1, keys) if causal else keys
+                qt, ot = (first + i) * qs + q0 + r * W, (first + i) * depth + r * W
                 top = np.float32(-math.inf)
                 for j in range(limit):
-                    score = dot(q, qt, kv, kt + j * 2 * depth) * scale
+                    score = dot(lane, q, qt, keyed, j * W) * scale
                     if relative:
-                        score += bias[r, max(j + 1 - limit, -reach) + reach]
+                        score += bias[r, min(max(j - i, -reach), reach) + reach]
                     row[j] = score
                     top = max(top, score)
                 total = ZERO
@@ -130,75 +113,109 @@ def wide_kernels(width: int) -> tuple[Callable[..., Any], Callable[..., Any], Ca
                     e = exponential(row[j] - top)
                     row[j] = e
                     total += e
-                factor = ONE / total if limit else ZERO
-                c = 0
-                while c < W:
-                    one = spread(ZERO)
-                    for j in range(limit):
-                        one = multiply_add(spread(row[j]), load(kv, kt + depth + j * 2 * depth + c), one)
-                    store(out, qt + c, multiply_add(one, spread(factor), spread(ZERO)))
-                    c += 8
+                combine(lane, row, limit, valued, ONE / total if limit else ZERO, out, ot)
+                lse[first + i, r] = top + np.float32(math.log(total)) if limit else ZERO
+    enter()
 
-    @kernel
-    def backward(
-        q: Any,
-        qs: Any,
-        q0: Any,
-        k: Any,
-        ks: Any,
-        k0: Any,
-        v0: Any,
-        offsets: Any,
-        memory_offsets: Any,
-        heads: Any,
-        causal: Any,
-        scale: Any,
-        bias: Any,
-        out: Any,
-        lse: Any,
-        dout: Any,
-        dq: Any,
-        dk: Any,
-        dbias: Any,
-        work: Any,
-    ) -> None:
-        relative, reach = bias.shape[0] > 0, (bias.shape[1] - 1) // 2
-        depth, size = heads * W, work.shape[0] // (4 * W + 2)
-        keyed, valued = work[: size * W], work[size * W : 2 * size * W]
-        dkeyed, dvalued = work[2 * size * W : 3 * size * W], work[3 * size * W : 4 * size * W]
-        weights, dweights = work[4 * size * W : 4 * size * W + size], work[4 * size * W + size :]
-        for s in range(offsets.shape[0] - 1):
-            first, rows = offsets[s], offsets[s + 1] - offsets[s]
-            m0, keys = memory_offsets[s], memory_offsets[s + 1] - memory_offsets[s]
-            for r in range(heads):
-                kt, vt = m0 * ks + k0 + r * W, m0 * ks + v0 + r * W
-                copy_rows(k, kt, ks, keyed, 0, W, keys)
-                copy_rows(k, vt, ks, valued, 0, W, keys)
-                dkeyed[: keys * W] = 0
-                dvalued[: keys * W] = 0
-                for i in range(rows):
-                    limit = min(i + 1, keys) if causal else keys
-                    qt, ot = (first + i) * qs + q0 + r * W, (first + i) * depth + r * W
-                    mean = dot(dout, ot, out, ot)
-                    start = lse[first + i, r]
-                    for j in range(limit):
-                        score = dot(q, qt, keyed, j * W) * scale - start
-                        if relative:
-                            score += bias[r, min(max(j - i, -reach), reach) + reach]
-                        weights[j] = score
-                        dweights[j] = dot(dout, ot, valued, j * W) - mean
-                    for j in range(limit):
-                        p = exponential(weights[j])
-                        weights[j] = p
-                        dweights[j] *= p
+
+@kernel
+def step(
+    lane: Any, q: Any, kv: Any, starts: Any, lengths: Any, heads: Any, scale: Any, bias: Any, out: Any, row: Any
+) -> None:
+    """One query for each sequence; kv rows hold keys and values side by side"""
+    leave()
+    W = 8 * len(lane)
+    relative, reach = bias.shape[0] > 0, (bias.shape[1] - 1) // 2
+    depth = heads * W
+    for b in range(starts.shape[0]):
+        limit, first = lengths[b], starts[b] * 2 * depth
+        for r in range(heads):
+            qt, kt = b * depth + r * W, first + r * W
+            top = np.float32(-math.inf)
+            for j in range(limit):
+                score = dot(lane, q, qt, kv, kt + j * 2 * depth) * scale
+                if relative:
+                    score += bias[r, max(j + 1 - limit, -reach) + reach]
+                row[j] = score
+                top = max(top, score)
+            total = ZERO
+            for j in range(limit):
+                e = exponential(row[j] - top)
+                row[j] = e
+                total += e
+            factor = ONE / total if limit else ZERO
+            c = 0
+            while c < W:
+                one = spread(ZERO)
+                for j in range(limit):
+                    one = multiply_add(spread(row[j]), load(kv, kt + depth + j * 2 * depth + c), one)
+                store(out, qt + c, multiply_add(one, spread(factor), spread(ZERO)))
+                c += 8
+    enter()
+
+
+@kernel
+def backward(
+    lane: Any,
+    q: Any,
+    qs: Any,
+    q0: Any,
+    k: Any,
+    ks: Any,
+    k0: Any,
+    v0: Any,
+    offsets: Any,
+    memory_offsets: Any,
+    heads: Any,
+    causal: Any,
+    scale: Any,
+    bias: Any,
+    out: Any,
+    lse: Any,
+    dout: Any,
+    dq: Any,
+    dk: Any,
+    dbias: Any,
+    work: Any,
+) -> None:
+    leave()
+    W = 8 * len(lane)
+    relative, reach = bias.shape[0] > 0, (bias.shape[1] - 1) // 2
+    depth, size = heads * W, work.shape[0] // (4 * W + 2)
+    keyed, valued = work[: size * W], work[size * W : 2 * size * W]
+    dkeyed, dvalued = work[2 * size * W : 3 * size * W], work[3 * size * W : 4 * size * W]
+    weights, dweights = work[4 * size * W : 4 * size * W + size], work[4 * size * W + size :]
+    for s in range(offsets.shape[0] - 1):
+        first, rows = offsets[s], offsets[s + 1] - offsets[s]
+        m0, keys = memory_offsets[s], memory_offsets[s + 1] - memory_offsets[s]
+        for r in range(heads):
+            kt, vt = m0 * ks + k0 + r * W, m0 * ks + v0 + r * W
+            copy_rows(lane, k, kt, ks, keyed, 0, W, keys)
+            copy_rows(lane, k, vt, ks, valued, 0, W, keys)
+            dkeyed[: keys * W] = 0
+            dvalued[: keys * W] = 0
+            for i in range(rows):
+                limit = min(i + 1, keys) if causal else keys
+                qt, ot = (first + i) * qs + q0 + r * W, (first + i) * depth + r * W
+                mean = dot(lane, dout, ot, out, ot)
+                start = lse[first + i, r]
+                for j in range(limit):
+                    score = dot(lane, q, qt, keyed, j * W) * scale - start
                     if relative:
-                        for j in range(limit):
-                            dbias[r, min(max(j - i, -reach), reach) + reach] += dweights[j]
+                        score += bias[r, min(max(j - i, -reach), reach) + reach]
+                    weights[j] = score
+                    dweights[j] = dot(lane, dout, ot, valued, j * W) - mean
+                for j in range(limit):
+                    p = exponential(weights[j])
+                    weights[j] = p
+                    dweights[j] *= p
+                if relative:
                     for j in range(limit):
-                        add_scaled(weights[j], dout, ot, dvalued, j * W)
-                        add_scaled(dweights[j] * scale, q, qt, dkeyed, j * W)
-                    combine(dweights, limit, keyed, scale, dq, qt)
-                copy_rows(dkeyed, 0, W, dk, kt, ks, keys)
-                copy_rows(dvalued, 0, W, dk, vt, ks, keys)
-
-    return forward, backward, step
+                        dbias[r, min(max(j - i, -reach), reach) + reach] += dweights[j]
+                for j in range(limit):
+                    add_scaled(lane, weights[j], dout, ot, dvalued, j * W)
+                    add_scaled(lane, dweights[j] * scale, q, qt, dkeyed, j * W)
+                combine(lane, dweights, limit, keyed, scale, dq, qt)
+            copy_rows(lane, dkeyed, 0, W, dk, kt, ks, keys)
+            copy_rows(lane, dvalued, 0, W, dk, vt, ks, keys)
+    enter()

@@ -1,0 +1,264 @@
+"""Beam search in one call: the network and the search, from the sources to the labels (decoding.Beam)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dragoman.batch import END, START
+from dragoman.engines.numba.choosing import CHUNK, highest, insert, normalizer
+from dragoman.engines.numba.jit import kernel
+from dragoman.engines.numba.known import fit, known, sound
+from dragoman.engines.numba.passes import decode, encode, logits
+from dragoman.engines.numba.sequences import BLOCK, ROOM, append, forced_at, ints, read_back, room_for, sources
+from dragoman.graph import Array
+from dragoman.operations import writing
+from dragoman.operations.writing import FREE, Flat, Written
+
+ENGINE = "numba"
+
+
+@kernel
+def choose(net: Any, x: Any, m: Any, t: Any, sentence: Any, prefixes: Any, y: Any, values: Any, labels: Any) -> Any:
+    """The best continuations of every beam, values [m, K] their log-probabilities; False if one is no number"""
+    n, count = net.vocabulary, values.shape[1]
+    maxima, best = np.empty((n + CHUNK - 1) // CHUNK, np.float32), np.empty(count, np.float32)
+    for first in range(0, m, BLOCK):
+        rows = min(BLOCK, m - first)
+        logits(net, x, first, rows, y)
+        for i in range(rows):
+            r, forced = first + i, forced_at(prefixes, sentence[first + i], t)
+            given = y[i * n + max(forced, 0)]
+            whole = normalizer(y, i * n, n, maxima)
+            if math.isnan(whole):
+                return False
+            if forced == FREE:
+                highest(y, i * n, n, maxima, count, best, labels[r])
+            else:
+                for j in range(count):
+                    best[j], labels[r, j] = -math.inf, 0
+                best[0], labels[r, 0] = given, forced
+            for j in range(count):
+                values[r, j] = best[j] - whole
+    return True
+
+
+@kernel
+def rank(first: Any, beams: Any, values: Any, totals: Any, sums: Any, origins: Any) -> None:
+    """The best continuations of a sentence, best first; origins: beam and place, K beam + place"""
+    for j in range(sums.shape[0]):
+        sums[j], origins[j] = -math.inf, 0
+    count = values.shape[1]
+    for b in range(beams):
+        for j in range(count):
+            total = totals[first + b] + values[first + b, j]
+            if not total > sums[sums.shape[0] - 1]:
+                break  # those after it are no better
+            insert(total, b * count + j, sums.shape[0], sums, origins)
+
+
+@kernel
+def keep(kept: Any, rows: Any, s: Any, held: Any, last: Any, length: Any, total: Any, finished: Any, p: Any) -> None:
+    """A hypothesis takes its place among the best of its sentence, behind those that are equal
+
+    kept [B, best, 2] score and total   rows [B, best, 3] last row of the past, length, whether it is finished
+    """
+    score = total / max(1, length + finished) ** p
+    best, i = kept.shape[1], min(held, kept.shape[1])
+    if i == best:
+        if not score > kept[s, best - 1, 0]:
+            return
+        i -= 1
+    while i > 0 and score > kept[s, i - 1, 0]:
+        for c in range(2):
+            kept[s, i, c] = kept[s, i - 1, c]
+        for c in range(3):
+            rows[s, i, c] = rows[s, i - 1, c]
+        i -= 1
+    kept[s, i, 0], kept[s, i, 1] = score, total
+    rows[s, i, 0], rows[s, i, 1], rows[s, i, 2] = last, length, finished
+
+
+@kernel
+def collect(
+    first: Any,
+    beams: Any,
+    width: Any,
+    s: Any,
+    t: Any,
+    full: Any,
+    sums: Any,
+    origins: Any,
+    labels: Any,
+    last: Any,
+    totals: Any,
+    kept: Any,
+    rows: Any,
+    held: Any,
+    p: Any,
+) -> None:
+    """Continuations that end become hypotheses; where no more may be written, so do the other beams"""
+    count = labels.shape[1]
+    ended = np.zeros(beams, np.bool_)
+    for place in range(width):
+        b, j = origins[place] // count, origins[place] % count
+        if sums[place] > -math.inf and labels[first + b, j] == END:
+            ended[b] = True
+            keep(kept, rows, s, held[s], last[first + b], t, sums[place], np.int64(1), p)
+            held[s] += 1
+    if full:
+        for b in range(beams):
+            if not ended[b]:
+                keep(kept, rows, s, held[s], last[first + b], t, totals[first + b], np.int64(0), p)
+                held[s] += 1
+
+
+@kernel
+def advance(
+    going: Any,
+    t: Any,
+    width: Any,
+    penalty: Any,
+    longest: Any,
+    values: Any,
+    chosen: Any,
+    active: Any,
+    beams: Any,
+    now: Any,
+    totals: Any,
+    after: Any,
+    after_totals: Any,
+    kept: Any,
+    rows: Any,
+    held: Any,
+) -> Any:
+    """One step of every sentence that goes on: (beams of the next step, sentences that go on, whether all can)
+
+    active, beams [going]  which sentences, how many beams each has; now, after [3, B width] their sentence, last row
+    and next label
+    """
+    sums, origins, size = np.empty(2 * width), np.empty(2 * width, np.int64), values.shape[1]
+    first, left, still, best, possible = np.int64(0), 0, 0, kept.shape[1], True
+    for a in range(going):
+        s, count = active[a], beams[a]
+        full, begun = longest[s] == t, left
+        rank(first, count, values, totals, sums, origins)
+        possible = possible and sums[0] > -math.inf
+        collect(first, count, width, s, t, full, sums, origins, chosen, now[1], totals, kept, rows, held, penalty)
+        for place in range(2 * width):
+            b, label = origins[place] // size, chosen[first + origins[place] // size, origins[place] % size]
+            if full or sums[place] == -math.inf or left - begun == width:
+                break
+            if label == END:
+                continue
+            if left == begun and held[s] >= width and sums[place] / (t + 1) ** penalty <= kept[s, best - 1, 0]:
+                break  # the best that goes on does not stand better than the last that is returned
+            after[0, left], after[1, left], after[2, left] = s, now[1, first + b], label
+            after_totals[left] = sums[place]
+            left += 1
+        if left > begun:
+            active[still], beams[still] = s, left - begun
+            still += 1
+        first += count
+    return left, still, possible
+
+
+@kernel
+def beam(net: Any, labels: Any, offsets: Any, longest: Any, prefixes: Any, width: Any, penalty: Any, best: Any) -> Any:
+    """(whether all went well, and what `told` reads)"""
+    count, n, d = offsets.shape[0] - 1, net.vocabulary, net.depth
+    most, size = count * width, min(2 * width, n - END)
+    memory_places, lists, source_lengths, positions = sources(offsets)
+    memory = encode(net, labels, positions, memory_places, lists, source_lengths)
+
+    past, parents = np.empty((net.decoders.shape[0], count * ROOM * 3 * d), np.float32), ints(count * ROOM)
+    fed, places, memory_lengths = ints(count * ROOM), np.empty((most, ROOM), np.int64), ints(most)
+    x, y = np.empty(most * d, np.float32), np.empty(min(most, BLOCK) * n, np.float32)
+    values, chosen = np.empty((most, size)), np.empty((most, size), np.int64)
+    kept, rows, held = np.zeros((count, best, 2)), np.zeros((count, best, 3), np.int64), ints(count)
+    now, totals = np.zeros((3, most), np.int64), np.zeros(most)
+    after, after_totals = np.zeros((3, most), np.int64), np.zeros(most)
+    active, beams = np.arange(count), np.ones(count, np.int64)
+    for s in range(count):
+        now[0, s], now[1, s], now[2, s] = s, -1, START
+    well, m, going, t, used = True, count, count, np.int64(0), np.int64(0)
+    while well and m > 0:
+        if net.positioned and t >= net.reference_positions.shape[0]:
+            well = False
+            break
+        past, parents, fed = room_for(past, parents, fed, used + m)
+        if t == places.shape[1]:
+            places = np.empty((most, 2 * t), np.int64)
+        for r in range(m):
+            memory_lengths[r] = offsets[now[0, r] + 1] - offsets[now[0, r]]
+        append(parents, fed, now[1], now[2], m, used, t, places)
+        decode(net, m, now[2], t, past, used, places[:m], memory, memory_places, now[0], memory_lengths, x)
+        used += m | 1  # rows of one sequence as far apart as a power of two would share few lines of the cache
+        well = choose(net, x, m, t, now[0], prefixes, y, values, chosen)
+        if well:
+            m, going, well = advance(
+                going,
+                t,
+                width,
+                penalty,
+                longest,
+                values,
+                chosen,
+                active,
+                beams,
+                now,
+                totals,
+                after,
+                after_totals,
+                kept,
+                rows,
+                held,
+            )
+            now, totals, after, after_totals = after, after_totals, now, totals
+        t += 1
+    return well, kept, rows, held, parents, fed
+
+
+@kernel
+def told(kept: Any, rows: Any, held: Any, parents: Any, fed: Any) -> Any:
+    """(counts, labels, offsets, totals, finished) of the hypotheses that were kept"""
+    sentences, best = kept.shape[0], kept.shape[1]
+    counts, size, total = ints(sentences), np.int64(0), np.int64(0)
+    for s in range(sentences):
+        counts[s] = min(held[s], best)
+        size += counts[s]
+        for i in range(counts[s]):
+            total += rows[s, i, 1]
+    labels, offsets, totals, finished = ints(total), ints(size + 1), np.zeros(size), np.zeros(size, np.bool_)
+    h = 0
+    for s in range(sentences):
+        for i in range(counts[s]):
+            offsets[h + 1] = offsets[h] + rows[s, i, 1]
+            totals[h], finished[h] = kept[s, i, 1], rows[s, i, 2] == 1
+            read_back(parents, fed, rows[s, i, 0], rows[s, i, 1], labels[offsets[h] : offsets[h + 1]])
+            h += 1
+    return counts, labels, offsets, totals, finished
+
+
+@writing.write_beams.register(ENGINE)
+def write_beams(
+    flat: Flat,
+    labels: Array,
+    offsets: Array,
+    longest: Array,
+    prefixes: Array,
+    *,
+    width: int,
+    length_penalty: float,
+    best: int,
+) -> Any:
+    if not fit(flat, labels):
+        return NotImplemented
+    asked = labels.astype(np.int64), offsets, longest, prefixes, width, float(length_penalty), best
+    net = known(flat, len(longest) * width)
+    if not sound(net, *asked[:2], prefixes):
+        return NotImplemented
+    well, *found = beam(net, *asked)
+    return Written(*told(*found)) if well else NotImplemented

@@ -1,0 +1,251 @@
+"""y = x W + b for the rows of a few sentences: matrices flat, each with the place of its first number.
+
+x [m, k] with rows `xs` apart   W [k, n] without gaps   b [n]   y [m, n] with rows `ys` apart
+
+Kernels call these by address: built into each of their callers, they would be compiled over and over.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import carray, cfunc
+from numba.core import types
+from numba.extending import intrinsic
+
+from dragoman.engines.numba.jit import SETTINGS, kernel
+from dragoman.engines.numba.lanes import load, multiply_add, spread, store
+from dragoman.engines.numba.tiles import dots, pointers, tile
+
+FIRST = np.int64(0)  # of a machine's type: kernels would be compiled anew for a Python integer
+PANEL = np.int64(16)  # columns of a tile of more than 3 rows
+WIDE = 32  # columns of a tile of 2 or 3 rows
+PACKED = 64  # columns that are laid out at a time: fewer would leave most of a page unread
+BLOCK = 96  # rows that stay in the cache while all weights pass by
+
+one_row, two_rows, three_rows = tile(1, 1), tile(2, 4), tile(3, 4)
+three, four, five, six = tile(3, 2), tile(4, 2), tile(5, 2), tile(6, 2)
+dots_of_one, dots_of_two, dots_of_three = dots(1, 4), dots(2, 4), dots(3, 4)
+
+
+@kernel
+def product(
+    x: Any, x0: Any, xs: Any, m: Any, k: Any, w: Any, w0: Any, n: Any, b: Any, b0: Any, y: Any, y0: Any, ys: Any
+) -> None:
+    if m == 0:
+        return
+    if m == 1 and n >= 8:
+        _row(x, x0, k, w, w0, n, b, b0, y, y0)
+    elif m <= 3 and n >= WIDE:
+        _few(x, x0, xs, m, k, w, w0, n, b, b0, y, y0, ys)
+    elif m >= 3 and n >= PANEL:
+        _several(x, x0, xs, m, k, w, w0, n, b, b0, y, y0, ys)
+    else:
+        for r in range(m):
+            for c in range(n):
+                total = b[b0 + c]
+                for j in range(k):
+                    total += x[x0 + r * xs + j] * w[w0 + j * n + c]
+                y[y0 + r * ys + c] = total
+
+
+@kernel
+def _row(x: Any, x0: Any, k: Any, w: Any, w0: Any, n: Any, b: Any, b0: Any, y: Any, y0: Any) -> None:
+    """One row of x: the weights as they come, eight rows of them at a time, and the sums beside them in the cache"""
+    whole = n - n % 8
+    for c in range(0, whole, 8):
+        store(y, y0 + c, load(b, b0 + c))
+    j = 0
+    while j + 8 <= k:
+        at, p = x0 + j, w0 + j * n
+        x1, x2, x3, x4 = spread(x[at]), spread(x[at + 1]), spread(x[at + 2]), spread(x[at + 3])
+        x5, x6, x7, x8 = spread(x[at + 4]), spread(x[at + 5]), spread(x[at + 6]), spread(x[at + 7])
+        for c in range(0, whole, 8):
+            total = multiply_add(x1, load(w, p + c), load(y, y0 + c))
+            total = multiply_add(x2, load(w, p + n + c), total)
+            total = multiply_add(x3, load(w, p + 2 * n + c), total)
+            total = multiply_add(x4, load(w, p + 3 * n + c), total)
+            total = multiply_add(x5, load(w, p + 4 * n + c), total)
+            total = multiply_add(x6, load(w, p + 5 * n + c), total)
+            total = multiply_add(x7, load(w, p + 6 * n + c), total)
+            store(y, y0 + c, multiply_add(x8, load(w, p + 7 * n + c), total))
+        j += 8
+    while j < k:
+        x1, p = spread(x[x0 + j]), w0 + j * n
+        for c in range(0, whole, 8):
+            store(y, y0 + c, multiply_add(x1, load(w, p + c), load(y, y0 + c)))
+        j += 1
+    if whole < n:  # the last columns once more, with some before them
+        one_row(x, x0, k, w, w0 + n - 8, n, k, b, b0 + n - 8, y, y0 + n - 8, n, 0)
+
+
+@kernel
+def _few(
+    x: Any, x0: Any, xs: Any, m: Any, k: Any, w: Any, w0: Any, n: Any, b: Any, b0: Any, y: Any, y0: Any, ys: Any
+) -> None:
+    for first in range(0, n, WIDE):
+        c = min(first, n - WIDE)
+        if m == 2:
+            two_rows(x, x0, xs, w, w0 + c, n, k, b, b0 + c, y, y0 + c, ys, 0)
+        else:
+            three_rows(x, x0, xs, w, w0 + c, n, k, b, b0 + c, y, y0 + c, ys, 0)
+
+
+@kernel
+def _several(
+    x: Any, x0: Any, xs: Any, m: Any, k: Any, w: Any, w0: Any, n: Any, b: Any, b0: Any, y: Any, y0: Any, ys: Any
+) -> None:
+    for first in range(0, n, PANEL):
+        c = min(first, n - PANEL)
+        _panel(x, x0, xs, m, k, w, w0 + c, n, b, b0 + c, y, y0 + c, ys, PANEL)
+
+
+@kernel
+def _panel(
+    x: Any,
+    x0: Any,
+    xs: Any,
+    m: Any,
+    k: Any,
+    w: Any,
+    w0: Any,
+    ws: Any,
+    b: Any,
+    b0: Any,
+    y: Any,
+    y0: Any,
+    ys: Any,
+    ahead: Any,
+) -> None:
+    """16 columns of m >= 3 rows, in tiles of 3 to 6 rows as even as can be"""
+    tiles = (m + 5) // 6
+    least, more = m // tiles, m % tiles
+    r = 0
+    for i in range(tiles):
+        rows = least + 1 if i < more else least
+        xr, yr = x0 + r * xs, y0 + r * ys
+        if rows == 6:
+            six(x, xr, xs, w, w0, ws, k, b, b0, y, yr, ys, ahead)
+        elif rows == 5:
+            five(x, xr, xs, w, w0, ws, k, b, b0, y, yr, ys, ahead)
+        elif rows == 4:
+            four(x, xr, xs, w, w0, ws, k, b, b0, y, yr, ys, ahead)
+        else:
+            three(x, xr, xs, w, w0, ws, k, b, b0, y, yr, ys, ahead)
+        r += rows
+        ahead = 0
+
+
+@kernel
+def transposed_product(
+    x: Any, x0: Any, xs: Any, m: Any, k: Any, w: Any, w0: Any, n: Any, b: Any, b0: Any, y: Any, y0: Any, ys: Any
+) -> None:
+    """y = x W' + b with W [n, k], an embedding's table, k a multiple of 8"""
+    for first in range(0, n, 4):
+        c = min(first, n - 4)
+        for r in range(0, m, 3):
+            xr, yr, p = x0 + r * xs, y0 + r * ys + c, w0 + c * k
+            if m - r >= 3:
+                dots_of_three(x, xr, xs, w, p, k, k, b, b0 + c, y, yr, ys)
+            elif m - r == 2:
+                dots_of_two(x, xr, xs, w, p, k, k, b, b0 + c, y, yr, ys)
+            else:
+                dots_of_one(x, xr, xs, w, p, k, k, b, b0 + c, y, yr, ys)
+
+
+@kernel
+def lay_out(w: Any, w0: Any, k: Any, n: Any, transposed: Any, panels: Any) -> None:
+    """Weights in panels of 16 columns, each [k, 16] without gaps, where w has its own; what is over is left out
+
+    With many rows, and step after step, it pays: a panel is read as it comes and stays in the nearest cache.
+    """
+    for begin in range(0, n - n % PANEL, PACKED):
+        end = min(begin + PACKED, n - n % PANEL)
+        for j in range(k):
+            for first in range(begin, end, PANEL):
+                at = w0 + first * k + j * PANEL
+                if transposed:
+                    for c in range(PANEL):
+                        panels[at + c] = w[w0 + (first + c) * k + j]
+                else:
+                    store(panels, at, load(w, w0 + j * n + first))
+                    store(panels, at + 8, load(w, w0 + j * n + first + 8))
+
+
+@kernel
+def _laid(x: Any, xs: Any, m: Any, k: Any, panels: Any, n: Any, b: Any, y: Any, ys: Any) -> None:
+    """The columns whose weights lie in panels, for m >= 3 rows, so many at a time that they stay in the cache"""
+    blocks = (m + BLOCK - 1) // BLOCK
+    for i in range(blocks):
+        begin, end = m * i // blocks, m * (i + 1) // blocks
+        for c in range(0, n - n % PANEL, PANEL):
+            _panel(x, begin * xs, xs, end - begin, k, panels, c * k, PANEL, b, c, y, begin * ys + c, ys, FIRST)
+
+
+def _plain(x: Any, xs: Any, m: Any, k: Any, w: Any, panels: Any, n: Any, b: Any, y: Any, ys: Any, laid: Any) -> None:
+    x, w, b, y = carray(x, 1), carray(w, 1), carray(b, 1), carray(y, 1)
+    if laid and m >= 3 and n >= PANEL:
+        _laid(x, xs, m, k, carray(panels, 1), n, b, y, ys)
+        if n % PANEL:  # the last columns, with some before them
+            c = n - PANEL
+            _panel(x, FIRST, xs, m, k, w, c, n, b, c, y, c, ys, FIRST)
+    else:
+        product(x, FIRST, xs, m, k, w, FIRST, n, b, FIRST, y, FIRST, ys)
+
+
+def _transposed(
+    x: Any, xs: Any, m: Any, k: Any, w: Any, panels: Any, n: Any, b: Any, y: Any, ys: Any, laid: Any
+) -> None:
+    x, w, b, y, c = carray(x, 1), carray(w, 1), carray(b, 1), carray(y, 1), FIRST
+    if laid and m >= 3 and n >= PANEL:
+        _laid(x, xs, m, k, carray(panels, 1), n, b, y, ys)
+        c = n - n % PANEL
+    transposed_product(x, FIRST, xs, m, k, w, c * k, n - c, b, c, y, c, ys)
+
+
+NUMBERS, COUNT = "CPointer(float32), ", "int64, "
+SIGNATURE = f"void({NUMBERS}{3 * COUNT}{2 * NUMBERS}{COUNT}{2 * NUMBERS}{COUNT}boolean)"
+
+
+@functools.cache
+def addresses() -> tuple[int, int]:
+    """Of the product with a matrix and of that with a transposed one."""
+    compiled = cfunc(SIGNATURE, **{name: value for name, value in SETTINGS.items() if name != "nogil"})
+    return compiled(_plain).address, compiled(_transposed).address
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def multiply_at(
+    typing: Any,
+    address: Any,
+    x: Any,
+    x0: Any,
+    m: Any,
+    k: Any,
+    w: Any,
+    w0: Any,
+    panels: Any,
+    p0: Any,
+    n: Any,
+    b: Any,
+    b0: Any,
+    y: Any,
+    y0: Any,
+    laid: Any,
+) -> Any:
+    """The product at one of the `addresses`, x [m, k] and y [m, n] without gaps; laid: whether the panels are there"""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        address, m, k, n, laid = (arguments[i] for i in (0, 3, 4, 9, 14))
+        x, w, panels, b, y = pointers(context, builder, signature, arguments, 1, 5, 7, 10, 12)
+        i, p, flag = ir.IntType(64), ir.FloatType().as_pointer(), ir.IntType(8)
+        kind = ir.FunctionType(ir.VoidType(), [p, i, i, i, p, p, i, p, p, i, flag])
+        function = builder.inttoptr(address, kind.as_pointer())
+        builder.call(function, [x, k, m, k, w, panels, n, b, y, n, builder.zext(laid, flag)])
+        return context.get_dummy_value()
+
+    i = types.int64
+    return types.void(i, x, i, i, i, w, i, panels, i, i, b, i, y, i, types.boolean), generate

@@ -1,0 +1,95 @@
+"""Threads take turns in Python: one at a time while both want it, and nobody waits for ever."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dragoman.engines import turns
+from dragoman.engines.numba import baton
+from dragoman.graph import use_engine
+from dragoman.graph.operation import current_engine
+from dragoman.training.workers import Workers
+
+
+@pytest.fixture
+def numba() -> Iterator[None]:
+    before = current_engine()
+    use_engine("numba")
+    yield
+    use_engine(before)
+
+
+def test_the_baton_is_held_in_python_and_free_in_a_kernel(numba: None) -> None:
+    held: list[tuple[int, ...]] = []
+
+    def work(_: int) -> None:
+        held.append((int(baton.BATON[baton.THREADS]), int(baton.BATON[baton.TAKEN])))
+        baton.leave()
+        held.append((int(baton.BATON[baton.THREADS]), int(baton.BATON[baton.TAKEN])))
+
+    with turns(2) as turn, turn():
+        work(0)
+    assert held == [(2, 1), (2, 0)]
+    assert not baton.BATON[baton.THREADS]
+
+
+def test_a_thread_that_never_lets_go_is_passed_by(numba: None) -> None:
+    """Patience ends: a turn is a courtesy, and what is computed does not depend on it."""
+    done = threading.Event()
+    with turns(2) as turn, turn():  # held, and not given up
+        thread = threading.Thread(target=lambda: (baton.enter(), done.set()))
+        thread.start()
+        assert done.wait(20)
+        thread.join()
+
+
+def test_alone_nobody_waits(numba: None) -> None:
+    baton.enter()
+    baton.enter()
+    assert not baton.BATON[baton.TAKEN]
+
+
+def test_the_turns_end_when_the_work_fails(numba: None) -> None:
+    def fail(_: int) -> None:
+        raise ValueError("no")
+
+    workers = Workers(2)
+    with pytest.raises(ValueError, match="no"):
+        workers.map(fail, range(2))
+    workers.close()
+    assert not baton.BATON[baton.THREADS]
+    assert not baton.BATON[baton.TAKEN]
+
+
+def test_other_engines_have_no_turns() -> None:
+    assert current_engine() == "numpy"
+    with turns(2) as turn, turn():
+        assert not baton.BATON[baton.THREADS]
+
+
+PROGRAM = """
+import numpy as np
+from dragoman.engines.numba import wide_attention as w, operations
+from dragoman import operations
+from dragoman.graph import use_engine
+use_engine("numba")
+operations.attend_self(np.ones((3, 24), np.float32), offsets=np.array([0, 3]), heads=1)
+print(sum(w.forward.stats.cache_hits.values()), sum(w.forward.stats.cache_misses.values()))
+"""
+
+
+def test_a_kernel_is_compiled_once_for_all_processes(tmp_path: Path) -> None:
+    """Kernels made inside functions never are found again: their names on disk change with every process."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    told = [
+        subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True)
+        for _ in range(2)
+    ]
+    assert [run.stdout.split() for run in told] == [["0", "1"], ["1", "0"]]

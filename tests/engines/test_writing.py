@@ -1,0 +1,239 @@
+"""Whole sentences in one call: the hypotheses of the definitions, for every network that is covered, and no others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dragoman import Transformer, TransformerConfiguration
+from dragoman.batch import END
+from dragoman.decoding import Beam, Greedy, Sampling, decode
+from dragoman.errors import LabelError, NonFiniteError
+from dragoman.graph import use_engine
+from dragoman.training.workers import Workers
+from tests.decoding.fakes import same
+
+METHODS = [
+    Greedy(),
+    Beam(1),
+    Beam(2, 0.6, best=2),
+    Beam(3, 0.0, best=3),
+    Beam(4),
+    Beam(5, 1.0, best=2),
+    Beam(4, -0.5),
+]
+SETTINGS: list[dict[str, Any]] = [
+    {"block": "pre"},
+    {"block": "post", "layers": 3},
+    {"block": "pre", "layers": 2, "reference_vocabulary": 333, "depth": 64, "heads": 4, "end": 9.0},
+    {"normalization": "outside", "positions": "relative", "relative_reach": 2, "layers": 2},
+    {"tied": "output", "positions": "learned", "maximum_length": 40},
+    {"tied": "all", "activation": "gelu", "block": "pre"},
+    {"attention_biases": False, "positions": "none", "activation": "identity", "end": 3.0},
+    {"depth": 48, "positions": "interleaved_sinusoid", "perceptron_depth": 13},
+    {"depth": 16, "reference_vocabulary": 7, "block": "pre"},
+]
+NOT_COVERED: list[dict[str, Any]] = [
+    {"activation": "tanh"},
+    {"positions": "one_hot", "maximum_length": 14},
+    {"positions": "concatenated_sinusoid"},
+    {"positions": "joint", "maximum_length": 30},
+    {"depth": 12, "heads": 4},
+    {"epsilon": 0.0},
+]
+every_method = pytest.mark.parametrize("method", METHODS, ids=str)
+
+
+def talkative(seed: int = 0, end: float = 1.0, dtype: Any = np.float32, **settings: Any) -> Transformer:
+    """Every parameter off its initial value, sure of what it says; sentences end sooner or later."""
+    sizes = {"source_vocabulary": 40, "reference_vocabulary": 40, "depth": 32, "perceptron_depth": 40, "heads": 2}
+    network = Transformer(TransformerConfiguration(**(sizes | settings)), seed, dtype)
+    rng = np.random.default_rng(seed + 100)
+    network.theta.values += rng.normal(0, 0.1, len(network.theta)).astype(dtype)
+    views = dict(network.named_arrays())
+    if settings.get("tied", "none") == "none":
+        views["output.weights"][...] *= 4
+    views["output.biases"][END] += end
+    return network
+
+
+def asked(count: int, seed: int = 0, most: int = 14) -> tuple[list[Any], list[int], list[list[int]]]:
+    """(sources, longest, prefixes): some of length 0, some that may write nothing."""
+    rng = np.random.default_rng(seed)
+    sources = [rng.integers(0, 40, rng.integers(0, 12)).tolist() for _ in range(count)]
+    prefixes = [rng.choice([1, 4, 5, 6], rng.integers(0, 4) * rng.integers(0, 2)).tolist() for _ in range(count)]
+    longest = [len(prefix) + int(rng.integers(0, most)) for prefix in prefixes]
+    return sources, longest, prefixes
+
+
+class Sealed:
+    """A network that can only be written with at once."""
+
+    def __init__(self, network: Transformer) -> None:
+        self.flat = network.flat
+
+    def encode(self, batch: Any) -> Any:
+        raise AssertionError("step by step, though the engine covers this")
+
+    def step(self, state: Any, labels: Any) -> Any:
+        raise AssertionError("step by step, though the engine covers this")
+
+
+def compared(network: Any, method: Any, *question: Any, **options: Any) -> list[Any]:
+    """What the engine finds, which is what the definition finds."""
+    found = decode(Sealed(network), *question[:1], method, *question[1:], **options)
+    use_engine("numpy")
+    same(found, decode(network, *question[:1], method, *question[1:], **options), 1e-4)
+    use_engine("numba")
+    return found
+
+
+@every_method
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+def test_the_hypotheses_of_the_definition(numba, settings, method):
+    lengths, finished = set(), set()
+    for seed in range(3):
+        found = compared(talkative(seed, **settings), method, *asked(13, seed), batch=9)
+        lengths |= {len(h.labels) for hypotheses in found for h in hypotheses}
+        finished |= {h.finished for hypotheses in found for h in hypotheses}
+    assert len(lengths) > 4  # they end at different steps
+    assert finished == {False, True}
+
+
+@every_method
+def test_one_sentence_and_many(numba, method):
+    network = talkative(block="pre", layers=2)
+    sources, longest, prefixes = asked(130, 5)
+    together = compared(network, method, sources, longest, prefixes, batch=130)
+    for i in range(0, 130, 7):
+        alone = compared(network, method, sources[i : i + 1], longest[i], prefixes[i : i + 1])
+        same(alone, [together[i]])  # to the last bit: sums have one order, whatever the rows beside them
+    empty = compared(network, method, [[]] * 3, 5)
+    same(empty[1:], empty[:1] * 2)
+
+
+@pytest.mark.parametrize("method", [Greedy(), Beam(3, 0.0, best=3), Beam(4)], ids=str)
+def test_long_sentences_find_room(numba, method):
+    """More positions than there is room for at first, more than the network's table of sinusoids has."""
+    network = talkative(end=-2.0, block="pre")
+    found = compared(network, method, [[4, 5, 6], [7] * 150, [8]], [150, 20, 70])
+    assert max(len(h.labels) for hypotheses in found for h in hypotheses) > 128 or method != Greedy()
+
+
+@pytest.mark.parametrize("method", [Greedy(), Beam(3)], ids=str)
+def test_the_weights_are_those_of_now(numba, method):
+    network = talkative()
+    sources, longest, _ = asked(6, 3)
+    before = compared(network, method, sources, longest)
+    network.theta.values *= 1.1
+    after = compared(network, method, sources, longest)
+    assert before[0][0].log_probability != after[0][0].log_probability
+    import copy
+
+    twin = copy.deepcopy(network)
+    network.theta.values *= 0.9
+    same(compared(twin, method, sources, longest), after)
+
+
+@pytest.mark.parametrize("method", [Greedy(), Beam(2)], ids=str)
+def test_batches_on_threads(numba, method):
+    workers, network = Workers(2), talkative(block="pre")
+    question = asked(40, 1)
+    same(
+        decode(Sealed(network), question[0], method, *question[1:], batch=7, each=workers.map),
+        compared(network, method, *question, batch=7),
+    )
+    workers.close()
+
+
+@pytest.mark.parametrize("method", [Greedy(), Beam(3, best=2)], ids=str)
+@pytest.mark.parametrize("settings", NOT_COVERED, ids=str)
+def test_what_is_not_covered_goes_step_by_step(numba, settings, method):
+    network, (sources, longest, prefixes) = talkative(**settings), asked(8, most=8)
+    with pytest.raises(AssertionError, match="step by step"):
+        decode(Sealed(network), sources, method, longest, prefixes)
+    found = decode(network, sources, method, longest, prefixes)
+    use_engine("numpy")
+    same(found, decode(network, sources, method, longest, prefixes), 1e-4)
+
+
+def test_double_precision_and_sampling_go_step_by_step(numba):
+    for network, method in ((talkative(dtype=np.float64), Greedy()), (talkative(), Sampling())):
+        with pytest.raises(AssertionError, match="step by step"):
+            decode(Sealed(network), [[4, 5]], method, 5)
+        assert len(decode(network, [[4, 5]], method, 5)) == 1
+
+
+@pytest.mark.parametrize("method", [Greedy(), Beam(2)], ids=str)
+def test_parameters_that_are_not_numbers_are_refused(numba, method):
+    settings: dict[str, Any] = {"block": "pre", "positions": "relative"}
+    names = [name for name, _ in talkative(**settings).named_arrays()]
+    assert len(names) > 40
+    for name in names:
+        network = talkative(**settings)
+        dict(network.named_arrays())[name][...] = np.nan
+        with pytest.raises(NonFiniteError, match="maximum nan"):
+            decode(network, [[4, 5, 6], [7]], method, 6)
+
+
+@pytest.mark.parametrize("method", [Greedy(), Beam(2)], ids=str)
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("label", [0, 2, 5, 39])
+def test_one_logit_that_is_no_number_is_refused(numba, method, value, label):
+    network = talkative()
+    dict(network.named_arrays())["output.biases"][label] = value
+    with pytest.raises(NonFiniteError, match=f"maximum {value}"):
+        decode(network, [[4, 5, 6]], method, 6)
+
+
+@pytest.mark.parametrize("method", [Greedy(), Beam(2)], ids=str)
+def test_labels_of_probability_0(numba, method):
+    network = talkative()
+    biases = dict(network.named_arrays())["output.biases"]
+    biases[6:] = -np.inf
+    compared(network, method, *asked(5)[:2])
+    with pytest.raises(NonFiniteError, match="every label that may come next"):
+        decode(network, [[4, 5]], method, 6, [[8]])
+    biases[END:] = -np.inf
+    with pytest.raises(NonFiniteError, match="every label that may come next"):
+        decode(network, [[4, 5]], method, 6)
+
+
+@pytest.mark.parametrize("method", [Greedy(), Beam(2)], ids=str)
+def test_mistakes_are_told_as_the_definition_tells_them(numba, method):
+    network = talkative(end=-50.0, positions="learned", maximum_length=8)
+    compared(network, method, [[4, 5]], 7)
+    for sources, longest, prefixes, message in (
+        ([[4, 40]], 3, None, "label 40"),
+        ([[4, -1]], 3, None, "label -1"),
+        ([[4]], 3, [[4, 40]], "label 40 at position 1"),
+        ([[4] * 9], 3, None, "sequence of 9 positions"),
+        ([[4]], 12, None, "sequence of 9 positions"),
+    ):
+        with pytest.raises(LabelError, match=message):
+            decode(network, sources, method, longest, prefixes)
+
+
+@pytest.mark.parametrize("inputs", [8, 24, 61])
+def test_products_of_any_size(numba, inputs):
+    from dragoman.engines.numba.products import product, transposed_product
+
+    rng = np.random.default_rng(inputs)
+    for outputs in (4, 7, 8, 15, 16, 31, 33, 64, 130):
+        w, b = (rng.standard_normal(size).astype(np.float32) for size in (inputs * outputs + 5, outputs + 3))
+        for rows in (0, 1, 2, 3, 4, 5, 6, 7, 8, 11, 13, 30):
+            x = rng.standard_normal(rows * (inputs + 2) + 1).astype(np.float32)
+            wanted = x[1:].reshape(rows, inputs + 2)[:, :inputs] @ w[5:].reshape(inputs, outputs) + b[3:]
+            y = np.full(rows * (outputs + 1) + 2, 7, np.float32)
+            size = (inputs + 2, rows, inputs, w, 5, outputs, b, 3, y, 2, outputs + 1)
+            product(x, 1, *size)
+            found = y[2:].reshape(rows, outputs + 1)
+            np.testing.assert_allclose(found[:, :outputs], wanted, atol=2e-5)
+            assert (found[:, outputs] == 7).all()
+            if inputs % 8 == 0:
+                transposed_product(x, 1, *size)
+                wanted = x[1:].reshape(rows, inputs + 2)[:, :inputs] @ w[5:].reshape(outputs, inputs).T + b[3:]
+                np.testing.assert_allclose(found[:, :outputs], wanted, atol=2e-5)
+                assert (found[:, outputs] == 7).all()
