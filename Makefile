@@ -21,6 +21,13 @@ test: .venv/installed-test  ## install the test tools, run all checks and tests
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -n auto -q
 
+CORPUS := $(wildcard ../shared/data/eng-spa.tsv.gz)
+bench: .venv/installed-bench  ## install PyTorch and CTranslate2, measure side by side with them (long; let nothing else run)
+	@echo '$(if $(CORPUS),real sentences: $(CORPUS),no corpus found, so sentences are made up; name one: make bench CORPUS=pairs.tsv)'
+	@mkdir -p bench-results
+	$(BIN)/dragoman bench --compile --scaling $(if $(CORPUS),--corpus $(CORPUS)) \
+		--json bench-results/bench.json --plot bench-results/bench.png
+
 ledger: .venv/installed-test  ## which statements of the sources have a test
 	$(BIN)/python -m pytest --ledger -q -p no:cacheprovider
 
@@ -29,7 +36,7 @@ format: .venv/installed-test  ## rewrite the code in the house style
 	$(BIN)/ruff format .
 
 clean:  ## remove the environment and caches
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis dist demo-model
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis dist demo-model bench-results
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
@@ -42,4 +49,8 @@ clean:  ## remove the environment and caches
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test]"
 	@touch $@ .venv/installed
 
-.PHONY: help demo test ledger format clean
+.venv/installed-bench: .venv/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[bench]"
+	@touch $@ .venv/installed
+
+.PHONY: help demo test bench ledger format clean

@@ -10,6 +10,7 @@ import typer
 
 from dragoman import __version__
 from dragoman.cli import data
+from dragoman.cli.bench import bench
 from dragoman.cli.check import check
 from dragoman.cli.evaluate import evaluate
 from dragoman.cli.inspect import inspect
@@ -43,7 +44,7 @@ def options(
     """Options before any command."""
 
 
-for command in (train, translate, evaluate, inspect, plot, plan, check):
+for command in (train, translate, evaluate, inspect, plot, plan, check, bench):
     app.command()(command)
 app.add_typer(data.app, name="data")
 

@@ -1,0 +1,141 @@
+"""Our own contenders: the training step and the decoding that Dragoman has, and the bare matrix products of a step."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from dragoman.batch import Batch
+from dragoman.bench.material import Array, Material
+from dragoman.data.batching import Batching, BatchStream
+from dragoman.data.dataset import Dataset
+from dragoman.decoding import Beam, Greedy, decode
+from dragoman.engines import ENGINES, VARIABLE, use_fastest
+from dragoman.errors import ConfigurationError
+from dragoman.layers import Run
+from dragoman.loss import CrossEntropy, LossIndex
+from dragoman.networks import Transformer, TransformerConfiguration, load_weights
+from dragoman.optimization import Adam, Constant, gradient_norm
+from dragoman.training import Stopping
+from dragoman.training.loop import Training
+from dragoman.training.workers import Workers, physical_cores
+
+RATE = 1e-4
+
+
+class Ours:
+    """Dragoman with the engine that was chosen: the step of its own training loop, and its own decoding."""
+
+    def __init__(self, material: Material, threads: int | None) -> None:
+        threadpool_limits(1)
+        if use_fastest() != os.environ.get(VARIABLE, ENGINES[0]):
+            raise ConfigurationError("the numba engine is what is measured, and it cannot be used; pip install numba")
+        self.material = material
+        self.network = Transformer(TransformerConfiguration(**material.network))
+        load_weights(self.network, material.directory / "weights.safetensors")
+        self.batches = [packed_batch(arrays) for arrays in material.batches()]
+        self.training = Training(
+            self.network,
+            [],
+            Adam(),
+            Constant(RATE),
+            Stopping(),
+            LossIndex(CrossEntropy(material.about.get("smoothing", 0.0))),
+            material.about.get("clip", 1.0),
+            workers=Workers(threads or physical_cores()),
+        )
+
+    def check(self) -> tuple[float, float]:
+        """Error and gradient norm of the first batch, nothing dropped."""
+        training = self.training
+        loss, gradient = training.workers.differentiate(training.loss_index, self.network, self.batches[0], Run())
+        return loss.error, gradient_norm(self.network.theta, gradient)
+
+    def steps(self, count: int) -> None:
+        for _ in range(count):
+            self.training._step(iter([self.batches[self.training.optimizer.t % len(self.batches)]]))
+
+    def epoch(self) -> int:
+        """A training of one epoch over the dataset beside the material, from opening it on; the labels it reads."""
+        part = Dataset(self.material.directory / "corpus").part("training")
+        replace(self.training, batches=BatchStream(part, Batching()), stopping=Stopping(epochs=1)).run()
+        return int(part.lengths().sum()) - len(part)
+
+    def decode(self, method: str, batch: int, count: int) -> list[list[int]]:
+        """The labels of the first sentences; with batch 1, one call for each, as they come."""
+        search, longest = Greedy() if method == "greedy" else Beam(4), self.material.about["longest"]
+        sentences, each = self.material.sentences()[:count], self.training.workers.map
+        calls = [[sentence] for sentence in sentences] if batch == 1 else [sentences]
+        found = [decode(self.network, call, search, longest, batch=batch, each=each) for call in calls]
+        return [best[0].labels.tolist() for call in found for best in call]
+
+
+def packed_batch(arrays: dict[str, Array]) -> Batch:
+    source = Batch(arrays["source"], arrays["source_offsets"])
+    weights = np.ones(len(arrays["labels"]), np.float32)
+    return Batch(arrays["labels"], arrays["offsets"], arrays["targets"], weights, source)
+
+
+Product = tuple[int, int, int]  # rows, inputs, outputs of a linear layer
+
+
+def linear_layers(configuration: TransformerConfiguration, sources: int, references: int) -> list[Product]:
+    """Every `linear` of a pass over so many rows."""
+    c, d, k = configuration, configuration.depth, configuration.perceptron_depth
+    encoder = [(sources, d, 3 * d), (sources, d, d), (sources, d, k), (sources, k, d)]
+    decoder = [
+        (references, d, 3 * d),
+        (references, d, d),
+        (references, d, d),
+        (sources, d, 2 * d),
+        (references, d, d),
+        (references, d, k),
+        (references, k, d),
+    ]
+    return [*encoder * c.layers, *decoder * c.layers, (references, d, c.reference_vocabulary)]
+
+
+class Products:
+    """Nothing but the matrix products of a step, on the same shards and threads: y = x W, dx = dy W', dW = x' dy."""
+
+    def __init__(self, material: Material, threads: int | None) -> None:
+        threadpool_limits(1)
+        configuration = TransformerConfiguration(**material.network)
+        self.workers, self.done = Workers(threads or physical_cores()), 0
+        batches = [packed_batch(arrays).shards(self.workers.threads) for arrays in material.batches()]
+        self.layers = [[linear_layers(configuration, *_rows(shard)) for shard in shards] for shards in batches]
+        self.rooms = [Room(self.layers, number) for number in range(self.workers.threads)]
+
+    def steps(self, count: int) -> None:
+        for _ in range(count):
+            shards = self.layers[self.done % len(self.layers)]
+            self.workers.map(lambda pair: pair[0].multiply(pair[1]), list(zip(self.rooms, shards, strict=False)))
+            self.done += 1
+
+
+def _rows(shard: Batch) -> tuple[int, int]:
+    return len(shard.labels if shard.source is None else shard.source.labels), len(shard.labels)
+
+
+class Room:
+    """Matrices for the largest of a thread's shards; every layer has its own, as in a network."""
+
+    def __init__(self, batches: list[list[list[Product]]], number: int) -> None:
+        mine = [shards[number] for shards in batches if number < len(shards)]
+        self.matrices = []
+        rng = np.random.default_rng(0)
+        for layers in zip(*mine, strict=True):
+            rows, inputs, outputs = max(layers)
+            shapes = ((rows, inputs), (inputs, outputs), (rows, outputs))
+            x, w, y = (rng.standard_normal(shape, np.float32) for shape in shapes)
+            self.matrices.append((x, w, y, np.empty_like(x), np.empty_like(w)))
+
+    def multiply(self, layers: list[Product]) -> None:
+        for (rows, _, _), (x, w, y, _, _) in zip(layers, self.matrices, strict=True):
+            np.matmul(x[:rows], w, out=y[:rows])
+        for (rows, _, _), (x, w, y, dx, dw) in zip(layers[::-1], self.matrices[::-1], strict=True):
+            np.matmul(y[:rows], w.T, out=dx[:rows])
+            np.matmul(x[:rows].T, y[:rows], out=dw)

@@ -1,0 +1,76 @@
+"""What was measured on: facts without which a figure says little."""
+
+from __future__ import annotations
+
+import datetime
+import importlib.metadata
+import os
+import platform
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from threadpoolctl import threadpool_info
+
+from dragoman import __version__
+from dragoman.engines import ENGINES, VARIABLE
+from dragoman.training.workers import physical_cores
+
+PACKAGES = ("numpy", "numba", "torch", "ctranslate2")
+BUSY = 0.5  # processes that run beside this one, on average of the last minute
+
+
+def machine_facts(threads: int | None) -> dict[str, Any]:
+    return {
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "cpu": cpu_model(),
+        "cores": physical_cores(),
+        "threads": threads or physical_cores(),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "dragoman": __version__,
+        "engine": os.environ.get(VARIABLE, ENGINES[0]),
+        "commit": commit(),
+        "blas": sorted({f"{found['internal_api']} {found['version']}" for found in threadpool_info()}),
+        "versions": {name: version(name) for name in PACKAGES},
+        "load": load(),
+    }
+
+
+def cpu_model() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def commit() -> str | None:
+    """The commit this code was checked out from, marked when files have changed since; None outside a checkout."""
+    here = Path(__file__).parents[1]
+
+    def git(*arguments: str) -> str | None:
+        try:
+            done = subprocess.run(["git", *arguments], cwd=here, capture_output=True, text=True, check=True, timeout=20)
+        except (OSError, subprocess.SubprocessError):
+            return None
+        return done.stdout.strip()
+
+    if git("ls-files", "__init__.py") != "__init__.py":  # installed somewhere below another repository
+        return None
+    found = git("rev-parse", "HEAD")
+    return f"{found} (changed since)" if found and git("status", "--porcelain", "-uno") else found
+
+
+def load() -> float | None:
+    """How many processes wanted to run in the last minute; above about 0 before a measurement, others are at work."""
+    return os.getloadavg()[0] if hasattr(os, "getloadavg") else None

@@ -1,0 +1,74 @@
+"""What a contender is given: a configuration, weights, batches and sentences in a directory.
+
+Read with NumPy and safetensors alone, so that the memory of a peer's process is the peer's own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import load_file, save_file
+
+Array = NDArray[Any]
+PAD, START, END = 0, 2, 3  # as in dragoman.batch, which a peer does not load
+IGNORED = -100  # the target of padding, as PyTorch takes it
+
+
+class Material:
+    """
+    about      network (its configuration), dropout, smoothing, clip, batches (how many), longest (labels written)
+    arrays     positions [P, d]; batch i as packed rows: i.source, i.source_offsets, i.labels, i.offsets, i.targets;
+               sentences to decode: sentences, sentence_offsets
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.about: dict[str, Any] = json.loads((directory / "about.json").read_text(encoding="utf-8"))
+        self.arrays = load_file(directory / "arrays.safetensors")
+
+    @staticmethod
+    def save(directory: Path, about: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+        (directory / "about.json").write_text(json.dumps(about), encoding="utf-8")
+        contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+        save_file(contiguous, directory / "arrays.safetensors")
+
+    @property
+    def network(self) -> dict[str, Any]:
+        """The configuration of the network."""
+        found: dict[str, Any] = self.about["network"]
+        return found
+
+    def batches(self) -> Iterator[dict[str, Array]]:
+        for i in range(self.about["batches"]):
+            names = ("source", "source_offsets", "labels", "offsets", "targets")
+            yield {name: self.arrays[f"{i}.{name}"] for name in names}
+
+    def sentences(self) -> list[Array]:
+        return np.split(self.arrays["sentences"], self.arrays["sentence_offsets"][1:-1])
+
+    def weights(self) -> dict[str, Array]:
+        """Every published parameter by name; what is tied, under each of its names."""
+        found = load_file(self.directory / "weights.safetensors")
+        found.setdefault("reference_embedding.table", found["source_embedding.table"])
+        found.setdefault("output.weights", found["reference_embedding.table"].T)
+        return found
+
+
+def padded(labels: Array, offsets: Array, fill: int = PAD) -> tuple[Array, Array | None]:
+    """Packed rows as a matrix [B, T], and where it is real; None when all sequences have one length."""
+    lengths = np.diff(offsets)
+    real: Array = np.arange(lengths.max(initial=0)) < lengths[:, None]
+    matrix = np.full(real.shape, fill, np.int64)
+    matrix[real] = labels
+    return matrix, None if real.all() else real
+
+
+def groups_of(sentences: Sequence[Array], batch: int) -> list[Array]:
+    """The numbers of the sentences of each batch, longest first: what a decoder that pads would choose too."""
+    order = np.argsort([-len(sentence) for sentence in sentences], kind="stable")
+    return [order[start : start + batch] for start in range(0, len(order), batch)]

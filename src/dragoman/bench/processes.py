@@ -1,0 +1,105 @@
+"""A process for each contender, asked one after the other."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+from dragoman.errors import ConfigurationError, DragomanError
+
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+TAIL = 15  # lines of what a process that failed has told
+
+
+class ContenderError(DragomanError):
+    """A contender that could not do what it was asked."""
+
+
+def check_installed(module: str, how: str) -> None:
+    if importlib.util.find_spec(module) is None:
+        raise ConfigurationError(f"{module} is not installed, and it is what Dragoman is measured beside; {how}")
+
+
+class Process:
+    """One contender with its material, from its start to its end."""
+
+    def __init__(self, name: str, directory: Path, threads: int | None, variables: Mapping[str, str]) -> None:
+        self.name = name
+        self.told = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
+        kept = {key: value for key, value in os.environ.items() if threads or key not in THREAD_VARIABLES}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "dragoman.bench.worker", name, str(directory), str(threads or 0)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.told,
+            text=True,
+            encoding="utf-8",
+            env={**kept, **variables},
+        )
+
+    def ask(self, do: str, **details: Any) -> dict[str, Any]:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        try:
+            self.process.stdin.write(json.dumps({"do": do, **details}) + "\n")
+            self.process.stdin.flush()
+            line = self.process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        answer: dict[str, Any] = json.loads(line or '{"failed": "its process ended"}')
+        if "failed" in answer:
+            self.told.seek(0)
+            last = "".join(self.told.readlines()[-TAIL:])
+            raise ContenderError(f"{self.name} failed at '{do}': {answer['failed']}\n{last}".rstrip())
+        return answer
+
+    def close(self) -> None:
+        for pipe in (self.process.stdin, self.process.stdout):
+            if pipe is not None:
+                pipe.close()
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.told.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+@contextmanager
+def started(
+    names: list[str], directory: Path, threads: int | None, variables: Mapping[str, str]
+) -> Iterator[dict[str, Process]]:
+    """A process for each name, started side by side, and none left behind."""
+    processes: dict[str, Process] = {}
+    try:
+        for name in names:
+            processes[name] = Process(name, directory, threads, variables)
+        for process in processes.values():
+            process.ask("memory")  # all have started before any of them works
+        yield processes
+    finally:
+        for process in processes.values():
+            process.close()
+
+
+def first_step(name: str, directory: Path, threads: int | None, variables: Mapping[str, str]) -> float:
+    """Seconds from the start of a process until its first training step is done."""
+    start = time.perf_counter()
+    with Process(name, directory, threads, variables) as process:
+        process.ask("steps", count=1)
+        return time.perf_counter() - start

@@ -1,0 +1,101 @@
+"""Results as tables to read."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from rich.table import Table
+
+from dragoman.bench.machine import BUSY
+from dragoman.bench.rounds import Row
+from dragoman.bench.run import Results
+from dragoman.bench.scaling import Point
+
+MIB = 2**20
+SHORT = {"ctranslate2-float32": "CT2 float32", "ctranslate2-int8": "CT2 int8"}
+COMMON = ("ratio", "least", "quartiles", "MiB", "ours/its")
+
+
+def training_table(rows: list[Row]) -> Table:
+    headings = ("preset", "workload", "contender", "a step", *COMMON, "cold", "cached")
+    table = _table("Training steps: its time / Dragoman's", headings)
+    for row, last in zip(rows, _ends(rows), strict=True):
+        starts = (_seconds(row.cold_start), _seconds(row.cached_start))
+        table.add_row(*_beginning(row), f"{1000 * row.seconds:.1f} ms", *_common(row), *starts, end_section=last)
+    return table
+
+
+def decoding_table(rows: list[Row]) -> Table:
+    headings = ("preset", "workload", "contender", "sentences/s", *COMMON, "identical")
+    table = _table("Decoding: its time / Dragoman's", headings)
+    for row, last in zip(rows, _ends(rows), strict=True):
+        speed, same = f"{row.sentences_per_second or 0:,.0f}", f"{row.identical or 0:.1%}"
+        table.add_row(*_beginning(row), speed, *_common(row), same, end_section=last)
+    return table
+
+
+def scaling_table(points: list[Point]) -> Table:
+    table = _table(
+        "As the work grows (Small; the fastest of some blocks)",
+        ("curve", "", "contender", "a step", "labels/s", "MiB"),
+    )
+    for point in points:
+        table.add_row(
+            point.curve,
+            f"{point.value:,}",
+            point.contender,
+            f"{1000 * point.seconds:.1f} ms",
+            f"{point.tokens / point.seconds:,.0f}",
+            f"{point.memory / MIB:,.0f}",
+        )
+    return table
+
+
+def remarks(results: Results) -> list[str]:
+    """What a reader of the tables should know."""
+    facts = results.machine
+    versions = ", ".join(f"{name} {found}" for name, found in facts["versions"].items() if found)
+    told = [
+        f"{facts['cpu']}, {facts['cores']} cores, {facts['threads']} threads, engine {facts['engine']}; "
+        f"Python {facts['python']}, {versions}; commit {facts['commit'] or 'unknown'}",
+        f"Sentences: {results.sentences}.",
+    ]
+    if (facts["load"] or 0.0) > BUSY:
+        told.append(f"Other processes were at work (load {facts['load']:.1f}): these ratios are not to be relied on.")
+    shares = [f"{row.preset} {row.workload} {row.gemm_share:.0%}" for row in results.rows if row.gemm_share]
+    if shares:
+        told.append(
+            f"Share of a step that its matrix products alone would take (gemm / dragoman): {', '.join(shares)}."
+        )
+    for preset in dict.fromkeys(row.preset for row in results.rows if row.epoch_seconds):
+        epochs = [row for row in results.rows if row.preset == preset and row.epoch_seconds]
+        times = ", ".join(f"{row.contender} {row.epoch_seconds:.1f} s" for row in epochs)
+        told.append(f"An epoch of {preset} at the pace of the batches measured: {times}.")
+    return told + [f"Skipped: {text}" for text in results.skipped]
+
+
+def _table(title: str, headings: tuple[str, ...]) -> Table:
+    table = Table(title=title, title_justify="left", header_style="dim")
+    for heading in headings:
+        words = heading in ("preset", "workload", "contender", "curve")
+        table.add_column(heading, justify="left" if words else "right", no_wrap=True)
+    return table
+
+
+def _beginning(row: Row) -> tuple[str, str, str]:
+    return row.preset, row.workload, SHORT.get(row.contender, row.contender)
+
+
+def _common(row: Row) -> tuple[str, ...]:
+    low, high = row.spread
+    ratio = (f"{row.median_ratio:.2f}", f"{row.min_ratio:.2f}", f"{low:.2f}-{high:.2f}")
+    return *ratio, f"{row.memory / MIB:,.0f}", f"{row.memory_ratio:.2f}"
+
+
+def _ends(rows: list[Row]) -> list[bool]:
+    """Which rows are the last of their workload."""
+    return [a.workload != b.workload for a, b in pairwise(rows)] + [True]
+
+
+def _seconds(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f} s"

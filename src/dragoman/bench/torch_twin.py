@@ -1,0 +1,167 @@
+"""The Transformer as a PyTorch user would write it: padded batches, fused projections, library kernels, a cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from dragoman.bench.material import Array
+
+
+class Attention(nn.Module):
+    def __init__(self, depth: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.depth = depth
+        self.input = nn.Linear(depth, 3 * depth)
+        self.projection = nn.Linear(depth, depth)
+
+    def forward(self, x: Tensor, context: Tensor, real: Tensor | None, causal: bool) -> Tensor:
+        if x is context:
+            q, k, v = (self._split(part) for part in self.input(x).chunk(3, dim=-1))
+        else:
+            q, (k, v) = self.queries(x), self.keys_values(context)
+        return self.attend(q, k, v, real, causal)
+
+    def queries(self, x: Tensor) -> Tensor:
+        return self._split(F.linear(x, self.input.weight[: self.depth], self.input.bias[: self.depth]))
+
+    def keys_values(self, context: Tensor) -> tuple[Tensor, Tensor]:
+        both = F.linear(context, self.input.weight[self.depth :], self.input.bias[self.depth :])
+        k, v = both.chunk(2, dim=-1)
+        return self._split(k), self._split(v)
+
+    def attend(self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool = False) -> Tensor:
+        mask = None if real is None else real[:, None, None, :]
+        y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=causal)
+        return self.projection(y.transpose(1, 2).reshape(len(q), -1, self.depth))  # type: ignore[no-any-return]
+
+    def step(self, x: Tensor, past: tuple[Tensor, Tensor] | None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """One new position, x [B, 1, d], after those that are remembered."""
+        q, k, v = (self._split(part) for part in self.input(x).chunk(3, dim=-1))
+        if past is not None:
+            k, v = torch.cat((past[0], k), dim=2), torch.cat((past[1], v), dim=2)
+        return self.attend(q, k, v, None), (k, v)
+
+    def _split(self, x: Tensor) -> Tensor:
+        """[B, T, d] -> [B, h, T, d/h]"""
+        return x.view(len(x), -1, self.heads, self.depth // self.heads).transpose(1, 2)
+
+
+class Block(nn.Module):
+    """Dropout after every sub-layer, before the sum; normalization before the sub-layer or after the sum."""
+
+    def __init__(self, c: Mapping[str, Any], cross: bool) -> None:
+        super().__init__()
+        depth, heads = c["depth"], c["heads"]
+        self.self_attention = Attention(depth, heads)
+        self.self_attention_normalization = nn.LayerNorm(depth, c["epsilon"])
+        if cross:
+            self.cross_attention = Attention(depth, heads)
+            self.cross_attention_normalization = nn.LayerNorm(depth, c["epsilon"])
+        hidden = c["perceptron_depth"]
+        self.perceptron = nn.Sequential(nn.Linear(depth, hidden), nn.ReLU(), nn.Linear(hidden, depth))
+        self.perceptron_normalization = nn.LayerNorm(depth, c["epsilon"])
+        self.dropout = nn.Dropout(c["dropout"])
+        self.cross = cross
+        self.pre = c["block"] == "pre"
+
+    def around(self, x: Tensor, sublayer: Callable[[Tensor], Tensor], normalization: nn.Module) -> Tensor:
+        if self.pre:
+            return x + self.dropout(sublayer(normalization(x)))  # type: ignore[no-any-return]
+        return normalization(x + self.dropout(sublayer(x)))  # type: ignore[no-any-return]
+
+    def forward(self, x: Tensor, real: Tensor | None, memory: Tensor | None = None) -> Tensor:
+        """A causal mask hides the padding of references by itself, so only source padding is masked."""
+        own = None if self.cross else real
+        x = self.around(x, lambda y: self.self_attention(y, y, own, self.cross), self.self_attention_normalization)
+        if memory is not None:
+            look = lambda y: self.cross_attention(y, memory, real, False)  # noqa: E731
+            x = self.around(x, look, self.cross_attention_normalization)
+        return self.around(x, self.perceptron, self.perceptron_normalization)
+
+    def step(
+        self, x: Tensor, past: tuple[Tensor, Tensor] | None, memory: tuple[Tensor, Tensor], real: Tensor | None
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        seen = []
+
+        def look_back(y: Tensor) -> Tensor:
+            y, kept = self.self_attention.step(y, past)
+            seen.append(kept)
+            return y
+
+        def look_across(y: Tensor) -> Tensor:
+            return self.cross_attention.attend(self.cross_attention.queries(y), *memory, real)
+
+        x = self.around(x, look_back, self.self_attention_normalization)
+        x = self.around(x, look_across, self.cross_attention_normalization)
+        return self.around(x, self.perceptron, self.perceptron_normalization), seen[0]
+
+
+class Twin(nn.Module):
+    """The same network as ours, with its weights."""
+
+    positions: Tensor
+
+    def __init__(self, c: Mapping[str, Any], positions: Array, weights: Mapping[str, Array]) -> None:
+        super().__init__()
+        depth = c["depth"]
+        self.source_embedding = nn.Embedding(c["source_vocabulary"], depth)
+        self.reference_embedding = nn.Embedding(c["reference_vocabulary"], depth)
+        self.encoder = nn.ModuleList(Block(c, cross=False) for _ in range(c["layers"]))
+        self.decoder = nn.ModuleList(Block(c, cross=True) for _ in range(c["layers"]))
+        ends = (nn.LayerNorm(depth, c["epsilon"]) if c["block"] == "pre" else nn.Identity() for _ in range(2))
+        self.encoder_normalization, self.decoder_normalization = ends
+        self.output = nn.Linear(depth, c["reference_vocabulary"])
+        self.dropout = nn.Dropout(c["dropout"])
+        self.scale = depth**0.5
+        self.register_buffer("positions", torch.from_numpy(positions))
+        with torch.no_grad():
+            load(self, weights)
+
+    @property
+    def decoder_blocks(self) -> list[Block]:
+        return [block for block in self.decoder if isinstance(block, Block)]
+
+    def embed(self, table: nn.Embedding, labels: Tensor, first: int = 0) -> Tensor:
+        places = self.positions[first : first + labels.shape[1]]
+        return self.dropout(table(labels) * self.scale + places)  # type: ignore[no-any-return]
+
+    def encode(self, source: Tensor, real: Tensor | None) -> Tensor:
+        memory = self.embed(self.source_embedding, source)
+        for block in self.encoder:
+            memory = block(memory, real)
+        return self.encoder_normalization(memory)  # type: ignore[no-any-return]
+
+    def forward(self, source: Tensor, real: Tensor | None, reference: Tensor) -> Tensor:
+        memory = self.encode(source, real)
+        x = self.embed(self.reference_embedding, reference)
+        for block in self.decoder:
+            x = block(x, real, memory)
+        return self.output(self.decoder_normalization(x))  # type: ignore[no-any-return]
+
+
+def load(network: Twin, weights: Mapping[str, Array]) -> None:
+    """Copy our weights [in, out] into PyTorch's [out, in]."""
+    for name, module in network.named_modules():
+        if isinstance(module, Attention):
+            copy(module.input.weight, *(weights[f"{name}.{part}.weights"].T for part in ("query", "key", "value")))
+            copy(module.input.bias, *(weights[f"{name}.{part}.biases"] for part in ("query", "key", "value")))
+        elif isinstance(module, nn.LayerNorm):
+            copy(module.weight, weights[f"{name}.gamma"])
+            copy(module.bias, weights[f"{name}.beta"])
+        elif isinstance(module, nn.Embedding):
+            copy(module.weight, weights[f"{name}.table"])
+        elif isinstance(module, nn.Linear) and not name.endswith(".input"):
+            ours = name.replace("perceptron.0", "perceptron.hidden").replace("perceptron.2", "perceptron.output")
+            copy(module.weight, weights[f"{ours}.weights"].T)
+            copy(module.bias, weights[f"{ours}.biases"])
+
+
+def copy(parameter: Tensor, *parts: Array) -> None:
+    parameter.copy_(torch.from_numpy(np.concatenate(parts)))

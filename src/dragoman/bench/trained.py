@@ -1,0 +1,28 @@
+"""A trained model to decode with, and the sentences it reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from dragoman.data.dataset import add_marks
+from dragoman.errors import ConfigurationError
+from dragoman.graph import Array
+from dragoman.networks import Transformer
+from dragoman.tasks.model import load_facts, load_network, load_testing, load_tokenizers
+
+
+def read_model(directory: Path, count: int) -> tuple[Transformer, list[Array]]:
+    """The network of a model directory, and sentences of its testing part."""
+    facts = load_facts(directory)
+    tokenizer, _ = load_tokenizers(facts, directory)
+    texts = [source for source, _ in load_testing(directory)]
+    if not texts:
+        raise ConfigurationError(
+            f"{directory} keeps no testing pairs, so there is nothing to decode; name another model"
+        )
+    chosen = np.random.default_rng(0).permutation(len(texts))[:count]
+    longest = facts.longest[0]
+    sources = [add_marks(labels, longest)[0] for labels in tokenizer.encode([texts[i] for i in chosen])]
+    return load_network(facts, directory), sources
