@@ -7,46 +7,22 @@ from typing import Any
 import numpy as np
 
 from dragoman import operations
-from dragoman.engines.numba import attention, blas, errors, rows, wide_attention
+from dragoman.engines.numba import blas, errors, rows
 from dragoman.engines.numba import linear as products
-from dragoman.graph import Array, Backward, Pending
+from dragoman.engines.numba.arguments import NO_LABELS, NO_NUMBERS, NO_ROWS, dropped, matrices
+from dragoman.graph import Array, Pending
 from dragoman.operations.dropout import Dropout
 from dragoman.operations.shapes import check_finite, check_labels
 from dragoman.operations.softmax import log_sum_exp as log_sum_exp_of
 
 ENGINE = "numba"
-REAL = (np.dtype(np.float32), np.dtype(np.float64))
-NO_ROWS = {kind: np.zeros((0, 0), kind) for kind in REAL}
-NO_NUMBERS = {kind: np.zeros(0, kind) for kind in REAL}
-NO_LABELS = np.zeros(0, np.int64)
-NONE_DROPPED = (False, np.uint32(0), 0, np.uint32(0))
-
-
-def _matrices(*arrays: Array | None) -> bool:
-    """Whether kernels may be handed these: C-ordered matrices of one kind of real numbers."""
-    kind = None
-    for array in arrays:
-        if array is None:
-            continue
-        if array.dtype not in REAL or not array.flags.c_contiguous or kind not in (None, array.dtype):
-            return False
-        kind = array.dtype
-    return True
-
-
-def _dropped(dropout: Dropout | None, kind: Any) -> tuple[Any, ...]:
-    """Dropout as kernels take it: whether, key, first row, threshold, scale."""
-    if dropout is None:
-        return (*NONE_DROPPED, kind.type(1))
-    threshold = np.uint32(dropout.rate * 2**32)
-    return True, np.uint32(dropout.key), dropout.first_row, threshold, kind.type(1 / (1 - dropout.rate))
 
 
 @operations.linear.register(ENGINE)
 def linear(
     x: Array, weights: Array, biases: Array | None = None, *, activation: str = "identity", transposed: bool = False
 ) -> Any:
-    if blas.GEMM is None or not _matrices(x, weights, biases) or x.ndim != 2 or weights.ndim != 2:
+    if blas.GEMM is None or not matrices(x, weights, biases) or x.ndim != 2 or weights.ndim != 2:
         return NotImplemented
     inputs, outputs = weights.shape[::-1] if transposed else weights.shape
     kind = products.ACTIVATIONS.get(activation)
@@ -111,7 +87,7 @@ def add_normalize(
         statistics,
         form == "inside",
         kind.type(epsilon),
-        *_dropped(dropout, kind),
+        *dropped(dropout, kind),
     )
 
     def backward(dtotal: Array | None, dy: Array | None) -> tuple[Array, Array, Array, Array]:
@@ -124,7 +100,7 @@ def add_normalize(
 def _rows_fit(update: Array, residual: Array, gamma: Array, beta: Array, form: str, epsilon: float) -> bool:
     """A constant row with epsilon 0 and every mistake are the definition's."""
     return (
-        _matrices(update, residual, gamma, beta)
+        matrices(update, residual, gamma, beta)
         and update.ndim == 2
         and update.shape == residual.shape
         and gamma.shape == beta.shape == update.shape[1:]
@@ -151,16 +127,16 @@ def _normalize_backward(
         NO_ROWS[kind] if dropout is None else dupdate,
         dgamma,
         dbeta,
-        *_dropped(dropout, kind),
+        *dropped(dropout, kind),
     )
     return dupdate, dsum, dgamma, dbeta
 
 
 @operations.drop.register(ENGINE)
 def drop(x: Array, *, dropout: Dropout | None) -> Any:
-    if dropout is None or not _matrices(x) or x.ndim != 2:
+    if dropout is None or not matrices(x) or x.ndim != 2:
         return NotImplemented
-    _, key, first_row, threshold, scale = _dropped(dropout, x.dtype)
+    _, key, first_row, threshold, scale = dropped(dropout, x.dtype)
 
     def masked(values: Array) -> Array:
         out = np.empty_like(values)
@@ -180,7 +156,7 @@ def embed(
     scale: float = 1.0,
     dropout: Dropout | None = None,
 ) -> Any:
-    if not _matrices(table, position_table) or table.ndim != 2 or labels.ndim != 1:
+    if not matrices(table, position_table) or table.ndim != 2 or labels.ndim != 1:
         return NotImplemented
     if (position_table is None) != (positions is None):
         return NotImplemented
@@ -194,7 +170,7 @@ def embed(
     where = NO_LABELS if positions is None else positions.astype(np.int64, copy=False)
     y = np.empty((len(labels), table.shape[1]), kind)
     places = NO_ROWS[kind] if position_table is None else position_table
-    rows.embed(table, which, places, where, positions is not None, kind.type(scale), y, *_dropped(dropout, kind))
+    rows.embed(table, which, places, where, positions is not None, kind.type(scale), y, *dropped(dropout, kind))
 
     def backward(dy: Array) -> tuple[Pending, Pending | None]:
         delta = np.ascontiguousarray(dy)
@@ -203,7 +179,7 @@ def embed(
             def write(out: Array) -> None:
                 out[...] = 0
                 buffer = np.empty(out.shape[1], kind)
-                rows.scatter(delta, numbers, kind.type(factor), out, *_dropped(dropout, kind), buffer)
+                rows.scatter(delta, numbers, kind.type(factor), out, *dropped(dropout, kind), buffer)
 
             return write
 
@@ -238,7 +214,7 @@ def cross_entropy(
     smoothing: float = 0.0,
     total: float | None = None,
 ) -> Any:
-    goals = _goals(logits.shape, logits.dtype, targets, weights, smoothing, total) if _matrices(logits) else None
+    goals = _goals(logits.shape, logits.dtype, targets, weights, smoothing, total) if matrices(logits) else None
     if goals is None:
         return NotImplemented
     error, hits = errors.cross_entropy(logits, *goals)
@@ -267,7 +243,7 @@ def linear_cross_entropy(
     total: float | None = None,
     transposed: bool = False,
 ) -> Any:
-    if blas.GEMM is None or not _matrices(x, weights, biases) or x.ndim != 2 or weights.ndim != 2:
+    if blas.GEMM is None or not matrices(x, weights, biases) or x.ndim != 2 or weights.ndim != 2:
         return NotImplemented
     inputs, size = weights.shape[::-1] if transposed else weights.shape
     goals = _goals((len(x), size), x.dtype, targets, loss_weights, smoothing, total)
@@ -295,150 +271,8 @@ def linear_cross_entropy(
 
 @log_sum_exp_of.register(ENGINE)
 def log_sum_exp(x: Array) -> Any:
-    if not _matrices(x) or x.ndim != 2 or not x.size or not np.isfinite(x.sum()):  # max in a kernel passes NaN by
+    if not matrices(x) or x.ndim != 2 or not x.size or not np.isfinite(x.sum()):  # max in a kernel passes NaN by
         return NotImplemented
     tops, sums = np.empty(len(x)), np.empty(len(x))
     errors.log_sum_exp(x, tops, sums)
     return tops, sums
-
-
-@operations.attend_self.register(ENGINE)
-def attend_self(
-    qkv: Array,
-    distance_bias: Array | None = None,
-    *,
-    offsets: Array,
-    heads: int,
-    causal: bool = False,
-    scaled: bool = True,
-) -> Any:
-    if qkv.ndim != 2 or qkv.shape[1] % 3 or not _layout_fits(qkv, qkv, qkv.shape[1] // 3, offsets, offsets, heads):
-        return NotImplemented
-    if not _bias_fits(distance_bias, qkv.dtype, heads):
-        return NotImplemented
-    d = qkv.shape[1] // 3
-    y, backward_parts = _attend(qkv, qkv, (0, d, 2 * d), distance_bias, offsets, offsets, heads, causal, scaled)
-
-    def backward(dy: Array) -> tuple[Array, Array | None]:
-        dqkv = np.empty_like(qkv)
-        return dqkv, backward_parts(dy, dqkv, dqkv)
-
-    return y, backward
-
-
-@operations.attend_cross.register(ENGINE)
-def attend_cross(
-    queries: Array, kv: Array, *, offsets: Array, memory_offsets: Array, heads: int, scaled: bool = True
-) -> Any:
-    if queries.ndim != 2 or kv.ndim != 2 or kv.shape[1] != 2 * queries.shape[1]:
-        return NotImplemented
-    d = queries.shape[1]
-    if not _layout_fits(queries, kv, d, offsets, memory_offsets, heads):
-        return NotImplemented
-    y, backward_parts = _attend(queries, kv, (0, 0, d), None, offsets, memory_offsets, heads, False, scaled)
-
-    def backward(dy: Array) -> tuple[Array, Array]:
-        dqueries, dkv = np.empty_like(queries), np.empty_like(kv)
-        backward_parts(dy, dqueries, dkv)
-        return dqueries, dkv
-
-    return y, backward
-
-
-@operations.attend_step.register(ENGINE)
-def attend_step(
-    queries: Array,
-    rows: Array,
-    distance_bias: Array | None = None,
-    *,
-    starts: Array,
-    lengths: Array,
-    heads: int,
-    scaled: bool = True,
-) -> Any:
-    queries = np.ascontiguousarray(queries)
-    depth = queries.shape[1]
-    width = depth // heads
-    if queries.dtype != np.float32 or width % 8 or not _matrices(queries, rows) or rows.shape[1] != 2 * depth:
-        return NotImplemented
-    if len(starts) != len(queries) or not _bias_fits(distance_bias, queries.dtype, heads) or not len(starts):
-        return NotImplemented
-    if starts.min() < 0 or lengths.min() < 0 or (starts + lengths).max() > len(rows):
-        return NotImplemented
-    y = np.empty_like(queries)
-    bias = attention.NO_BIAS[queries.dtype] if distance_bias is None else distance_bias
-    scale = np.float32(width**-0.5 if scaled else 1.0)
-    work = np.empty(max(1, int(lengths.max())), np.float32)
-    wide_attention.step(
-        _lane(width), queries.reshape(-1), rows.reshape(-1), starts, lengths, heads, scale, bias, y.reshape(-1), work
-    )
-    return y
-
-
-def _lane(width: int) -> tuple[int, ...]:
-    """The width of a head as wide_attention takes it."""
-    return (0,) * (width // 8)
-
-
-def _layout_fits(q: Array, k: Array, depth: int, offsets: Array, memory_offsets: Array, heads: int) -> bool:
-    if not _matrices(q, k) or heads < 1 or depth % heads or len(offsets) != len(memory_offsets) or not len(offsets):
-        return False
-    for matrix, ends in ((q, offsets), (k, memory_offsets)):
-        if ends[0] != 0 or ends[-1] != len(matrix) or (ends[1:] < ends[:-1]).any():
-            return False
-    return True
-
-
-def _bias_fits(bias: Array | None, kind: Any, heads: int) -> bool:
-    return bias is None or (
-        bias.dtype == kind
-        and bias.ndim == 2
-        and bias.flags.c_contiguous
-        and len(bias) == heads
-        and bias.shape[1] % 2 == 1
-    )
-
-
-def _attend(
-    q: Array,
-    k: Array,
-    columns: tuple[int, int, int],
-    bias: Array | None,
-    offsets: Array,
-    memory_offsets: Array,
-    heads: int,
-    causal: bool,
-    scaled: bool,
-) -> tuple[Array, Backward]:
-    """Attention on rows of q and k (which holds the values too), beginning at the given columns."""
-    q0, k0, v0 = columns
-    kind, depth = q.dtype, k.shape[1] - v0
-    width = depth // heads
-    scale = kind.type(width**-0.5 if scaled else 1.0)
-    ends, memory_ends = offsets.astype(np.int64, copy=False), memory_offsets.astype(np.int64, copy=False)
-    longest = int(np.diff(memory_ends).max(initial=1))
-    added = attention.NO_BIAS[kind] if bias is None else bias
-    y, lse = np.empty((len(q), depth), kind), np.empty((len(q), heads), kind)
-    wide = kind == np.float32 and width % 8 == 0
-    layout = (ends, memory_ends, heads, causal, scale, added)
-    if wide:
-        flat = (q.reshape(-1), q.shape[1], q0, k.reshape(-1), k.shape[1], k0, v0)
-        wide_attention.forward(
-            _lane(width), *flat, *layout, y.reshape(-1), lse, np.empty(longest * (2 * width + 1), kind)
-        )
-    else:
-        attention.forward(width, q, q0, k, k0, k, v0, *layout, y, lse, np.empty((width + 1, longest), kind))
-
-    def backward_parts(dy: Array, dq: Array, dk: Array) -> Array | None:
-        """Writes dq and dk; returns the derivative of the bias."""
-        delta, dbias = np.ascontiguousarray(dy), np.zeros_like(added)
-        if wide:
-            work = np.empty(longest * (4 * width + 2), kind)
-            flat_deltas = (delta.reshape(-1), dq.reshape(-1), dk.reshape(-1))
-            wide_attention.backward(_lane(width), *flat, *layout, y.reshape(-1), lse, *flat_deltas, dbias, work)
-        else:
-            work = np.empty((2 * width + 2, longest), kind)
-            attention.backward(width, q, q0, k, k0, k, v0, *layout, y, lse, delta, dq, dk, dk, dbias, work)
-        return None if bias is None else dbias
-
-    return y, backward_parts
