@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.engines import turns
-from dragoman.engines.numba import baton
+from dragoman.engines.numba import baton, jit
 from dragoman.graph import use_engine
 from dragoman.graph.operation import current_engine
 from dragoman.training.workers import Workers
@@ -93,3 +93,12 @@ def test_a_kernel_is_compiled_once_for_all_processes(tmp_path: Path) -> None:
         for _ in range(2)
     ]
     assert [run.stdout.split() for run in told] == [["0", "1"], ["1", "0"]]
+
+
+def test_kernels_are_compiled_anew_when_any_source_of_the_engine_changes(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("one")
+    (tmp_path / "b.py").write_text("two")
+    before = jit.stamp_of(tmp_path)
+    (tmp_path / "b.py").write_text("too")
+    assert jit.stamp_of(tmp_path) != before
+    assert baton.leave._cache._cache_file._source_stamp == jit.STAMP  # where numba looks

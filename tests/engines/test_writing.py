@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -122,6 +123,17 @@ def test_long_sentences_find_room(numba, method):
     assert max(len(h.labels) for hypotheses in found for h in hypotheses) > 128 or method != Greedy()
 
 
+@pytest.mark.parametrize("method", [Greedy(), Beam(3, 0.0, best=3), Beam(4, 0.6, best=4)], ids=str)
+@pytest.mark.parametrize("vocabulary", [9, 40, 333])
+def test_of_equals_the_first(numba, method, vocabulary):
+    """All labels equally probable: the lowest is written, the better beam goes on, the earlier one is returned."""
+    network = talkative(reference_vocabulary=vocabulary)
+    network.theta.values[:] = 0
+    compared(network, method, [[4, 5], [6]], [3, 2])
+    dict(network.named_arrays())["output.biases"][:END] = 1.0
+    compared(network, method, [[4, 5], [6]], [3, 2])
+
+
 @pytest.mark.parametrize("method", [Greedy(), Beam(3)], ids=str)
 def test_the_weights_are_those_of_now(numba, method):
     network = talkative()
@@ -130,8 +142,6 @@ def test_the_weights_are_those_of_now(numba, method):
     network.theta.values *= 1.1
     after = compared(network, method, sources, longest)
     assert before[0][0].log_probability != after[0][0].log_probability
-    import copy
-
     twin = copy.deepcopy(network)
     network.theta.values *= 0.9
     same(compared(twin, method, sources, longest), after)

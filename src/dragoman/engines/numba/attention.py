@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from dragoman.engines.numba.baton import enter, leave
-from dragoman.engines.numba.jit import exponential, kernel
+from dragoman.engines.numba.jit import exponential, kernel, part
 
 
-@kernel
+@part
 def transposed(x: Any, first: Any, rows: Any, column: Any, W: Any, xt: Any) -> None:
     for j in range(rows):
         row = x[first + j, column : column + W]

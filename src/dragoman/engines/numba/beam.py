@@ -9,10 +9,12 @@ import numpy as np
 
 from dragoman.batch import END, START
 from dragoman.engines.numba.choosing import CHUNK, highest, insert, normalizer
-from dragoman.engines.numba.jit import kernel
-from dragoman.engines.numba.known import fit, known, sound
-from dragoman.engines.numba.passes import decode, encode, logits
-from dragoman.engines.numba.sequences import BLOCK, ROOM, append, forced_at, ints, read_back, room_for, sources
+from dragoman.engines.numba.hypotheses import collect, told
+from dragoman.engines.numba.jit import kernel, part
+from dragoman.engines.numba.known import fit, known
+from dragoman.engines.numba.passes import decode, logits
+from dragoman.engines.numba.reading import read
+from dragoman.engines.numba.sequences import BLOCK, ROOM, append, forced_at, ints, room_for
 from dragoman.graph import Array
 from dragoman.operations import writing
 from dragoman.operations.writing import FREE, Flat, Written
@@ -20,7 +22,7 @@ from dragoman.operations.writing import FREE, Flat, Written
 ENGINE = "numba"
 
 
-@kernel
+@part
 def choose(net: Any, x: Any, m: Any, t: Any, sentence: Any, prefixes: Any, y: Any, values: Any, labels: Any) -> Any:
     """The best continuations of every beam, values [m, K] their log-probabilities; False if one is no number"""
     n, count = net.vocabulary, values.shape[1]
@@ -45,7 +47,7 @@ def choose(net: Any, x: Any, m: Any, t: Any, sentence: Any, prefixes: Any, y: An
     return True
 
 
-@kernel
+@part
 def rank(first: Any, beams: Any, values: Any, totals: Any, sums: Any, origins: Any) -> None:
     """The best continuations of a sentence, best first; origins: beam and place, K beam + place"""
     for j in range(sums.shape[0]):
@@ -59,63 +61,7 @@ def rank(first: Any, beams: Any, values: Any, totals: Any, sums: Any, origins: A
             insert(total, b * count + j, sums.shape[0], sums, origins)
 
 
-@kernel
-def keep(kept: Any, rows: Any, s: Any, held: Any, last: Any, length: Any, total: Any, finished: Any, p: Any) -> None:
-    """A hypothesis takes its place among the best of its sentence, behind those that are equal
-
-    kept [B, best, 2] score and total   rows [B, best, 3] last row of the past, length, whether it is finished
-    """
-    score = total / max(1, length + finished) ** p
-    best, i = kept.shape[1], min(held, kept.shape[1])
-    if i == best:
-        if not score > kept[s, best - 1, 0]:
-            return
-        i -= 1
-    while i > 0 and score > kept[s, i - 1, 0]:
-        for c in range(2):
-            kept[s, i, c] = kept[s, i - 1, c]
-        for c in range(3):
-            rows[s, i, c] = rows[s, i - 1, c]
-        i -= 1
-    kept[s, i, 0], kept[s, i, 1] = score, total
-    rows[s, i, 0], rows[s, i, 1], rows[s, i, 2] = last, length, finished
-
-
-@kernel
-def collect(
-    first: Any,
-    beams: Any,
-    width: Any,
-    s: Any,
-    t: Any,
-    full: Any,
-    sums: Any,
-    origins: Any,
-    labels: Any,
-    last: Any,
-    totals: Any,
-    kept: Any,
-    rows: Any,
-    held: Any,
-    p: Any,
-) -> None:
-    """Continuations that end become hypotheses; where no more may be written, so do the other beams"""
-    count = labels.shape[1]
-    ended = np.zeros(beams, np.bool_)
-    for place in range(width):
-        b, j = origins[place] // count, origins[place] % count
-        if sums[place] > -math.inf and labels[first + b, j] == END:
-            ended[b] = True
-            keep(kept, rows, s, held[s], last[first + b], t, sums[place], np.int64(1), p)
-            held[s] += 1
-    if full:
-        for b in range(beams):
-            if not ended[b]:
-                keep(kept, rows, s, held[s], last[first + b], t, totals[first + b], np.int64(0), p)
-                held[s] += 1
-
-
-@kernel
+@part
 def advance(
     going: Any,
     t: Any,
@@ -166,13 +112,20 @@ def advance(
 
 
 @kernel
-def beam(net: Any, labels: Any, offsets: Any, longest: Any, prefixes: Any, width: Any, penalty: Any, best: Any) -> Any:
+def beam(
+    net: Any,
+    memory: Any,
+    memory_places: Any,
+    offsets: Any,
+    longest: Any,
+    prefixes: Any,
+    width: Any,
+    penalty: Any,
+    best: Any,
+) -> Any:
     """(whether all went well, and what `told` reads)"""
     count, n, d = offsets.shape[0] - 1, net.vocabulary, net.depth
     most, size = count * width, min(2 * width, n - END)
-    memory_places, lists, source_lengths, positions = sources(offsets)
-    memory = encode(net, labels, positions, memory_places, lists, source_lengths)
-
     past, parents = np.empty((net.decoders.shape[0], count * ROOM * 3 * d), np.float32), ints(count * ROOM)
     fed, places, memory_lengths = ints(count * ROOM), np.empty((most, ROOM), np.int64), ints(most)
     x, y = np.empty(most * d, np.float32), np.empty(min(most, BLOCK) * n, np.float32)
@@ -221,27 +174,6 @@ def beam(net: Any, labels: Any, offsets: Any, longest: Any, prefixes: Any, width
     return well, kept, rows, held, parents, fed
 
 
-@kernel
-def told(kept: Any, rows: Any, held: Any, parents: Any, fed: Any) -> Any:
-    """(counts, labels, offsets, totals, finished) of the hypotheses that were kept"""
-    sentences, best = kept.shape[0], kept.shape[1]
-    counts, size, total = ints(sentences), np.int64(0), np.int64(0)
-    for s in range(sentences):
-        counts[s] = min(held[s], best)
-        size += counts[s]
-        for i in range(counts[s]):
-            total += rows[s, i, 1]
-    labels, offsets, totals, finished = ints(total), ints(size + 1), np.zeros(size), np.zeros(size, np.bool_)
-    h = 0
-    for s in range(sentences):
-        for i in range(counts[s]):
-            offsets[h + 1] = offsets[h] + rows[s, i, 1]
-            totals[h], finished[h] = kept[s, i, 1], rows[s, i, 2] == 1
-            read_back(parents, fed, rows[s, i, 0], rows[s, i, 1], labels[offsets[h] : offsets[h + 1]])
-            h += 1
-    return counts, labels, offsets, totals, finished
-
-
 @writing.write_beams.register(ENGINE)
 def write_beams(
     flat: Flat,
@@ -256,9 +188,9 @@ def write_beams(
 ) -> Any:
     if not fit(flat, labels):
         return NotImplemented
-    asked = labels.astype(np.int64), offsets, longest, prefixes, width, float(length_penalty), best
     net = known(flat, len(longest) * width)
-    if not sound(net, *asked[:2], prefixes):
+    well, *memory = read(net, labels.astype(np.int64), offsets, prefixes)
+    if not well:
         return NotImplemented
-    well, *found = beam(net, *asked)
+    well, *found = beam(net, *memory, offsets, longest, prefixes, width, float(length_penalty), best)
     return Written(*told(*found)) if well else NotImplemented

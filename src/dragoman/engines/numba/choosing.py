@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from dragoman.batch import END
-from dragoman.engines.numba.jit import kernel
+from dragoman.engines.numba.jit import part
 from dragoman.engines.numba.lanes import larger, largest, load, multiply_add, powers, spread, together
 
 CHUNK = np.int64(64)  # labels whose maximum is remembered: most of them are never looked at again
 ZERO, ONE, NOTHING = np.float32(0), np.float32(1), np.float32(-math.inf)
 
 
-@kernel
+@part
 def normalizer(y: Any, y0: Any, n: Any, maxima: Any) -> Any:
     """log sum_s e^y_s of a row, NaN if it has no finite maximum; maxima [chunks] of what may be written.
 
@@ -37,7 +37,7 @@ def normalizer(y: Any, y0: Any, n: Any, maxima: Any) -> Any:
     return np.float64(top) + math.log(rest)
 
 
-@kernel
+@part
 def survey(row: Any, n: Any, maxima: Any) -> Any:
     """The maximum of each chunk, and that of all"""
     top = NOTHING
@@ -56,7 +56,7 @@ def survey(row: Any, n: Any, maxima: Any) -> Any:
     return top
 
 
-@kernel
+@part
 def insert(value: Any, label: Any, count: Any, values: Any, labels: Any) -> None:
     """Into a list that is sorted, best first; behind those that are equal"""
     i = count - 1
@@ -66,7 +66,7 @@ def insert(value: Any, label: Any, count: Any, values: Any, labels: Any) -> None
     values[i], labels[i] = value, label
 
 
-@kernel
+@part
 def highest(y: Any, y0: Any, n: Any, maxima: Any, count: Any, values: Any, labels: Any) -> None:
     """The best `count` labels of a row, best first, of equal ones the lowest; -inf where there are fewer.
 

@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 from dragoman.engines.numba.baton import enter, leave
-from dragoman.engines.numba.jit import exponential, kernel
+from dragoman.engines.numba.jit import exponential, kernel, part
 
 
-@kernel
+@part
 def reduce_row(row: Any, t: Any, smoothing: Any) -> Any:
     """(largest logit, target's logit less it, mean logit less it, whether the target is the first of the largest)"""
     size = row.shape[0]

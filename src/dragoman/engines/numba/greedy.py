@@ -10,9 +10,10 @@ import numpy as np
 from dragoman.batch import END, START
 from dragoman.engines.numba.choosing import CHUNK, highest, normalizer
 from dragoman.engines.numba.jit import kernel
-from dragoman.engines.numba.known import fit, known, sound
-from dragoman.engines.numba.passes import decode, encode, logits
-from dragoman.engines.numba.sequences import BLOCK, ROOM, append, forced_at, ints, read_back, room_for, sources
+from dragoman.engines.numba.known import fit, known
+from dragoman.engines.numba.passes import decode, logits
+from dragoman.engines.numba.reading import read
+from dragoman.engines.numba.sequences import BLOCK, ROOM, append, forced_at, ints, read_back, room_for
 from dragoman.graph import Array
 from dragoman.operations import writing
 from dragoman.operations.writing import FREE, Flat, Written
@@ -21,14 +22,9 @@ ENGINE = "numba"
 
 
 @kernel
-def greedy(net: Any, labels: Any, offsets: Any, longest: Any, prefixes: Any) -> Any:
+def greedy(net: Any, memory: Any, memory_places: Any, offsets: Any, longest: Any, prefixes: Any) -> Any:
     """(whether all went well, labels, offsets, totals, finished)"""
-    if not sound(net, labels, offsets, prefixes):
-        return False, ints(np.int64(0)), ints(np.int64(0)), np.zeros(0), np.zeros(0, np.bool_)
     count, n, d = offsets.shape[0] - 1, net.vocabulary, net.depth
-    memory_places, lists, source_lengths, positions = sources(offsets)
-    memory = encode(net, labels, positions, memory_places, lists, source_lengths)
-
     past, parents = np.empty((net.decoders.shape[0], count * ROOM * 3 * d), np.float32), ints(count * ROOM)
     fed_labels = ints(count * ROOM)
     places, x = np.empty((count, ROOM), np.int64), np.empty(count * d, np.float32)
@@ -87,5 +83,9 @@ def greedy(net: Any, labels: Any, offsets: Any, longest: Any, prefixes: Any) -> 
 def write_greedily(flat: Flat, labels: Array, offsets: Array, longest: Array, prefixes: Array) -> Any:
     if not fit(flat, labels):
         return NotImplemented
-    well, *found = greedy(known(flat, len(longest)), labels.astype(np.int64), offsets, longest, prefixes)
+    net = known(flat, len(longest))
+    well, *memory = read(net, labels.astype(np.int64), offsets, prefixes)
+    if not well:
+        return NotImplemented
+    well, *found = greedy(net, *memory, offsets, longest, prefixes)
     return Written(np.ones(len(longest), np.int64), *found) if well else NotImplemented

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -20,9 +21,31 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    compiled: Callable[..., Any] = njit(**SETTINGS)(function)
-    return compiled
+def stamp_of(directory: Path) -> str:
+    """What is compiled from these sources is theirs alone."""
+    sources = sorted(directory.glob("*.py"))
+    return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
+
+
+STAMP = stamp_of(Path(__file__).parent)
+
+
+def kernel(function: Callable[..., Any], **more: Any) -> Callable[..., Any]:
+    """Compiled when first called, and kept on disk until one of the engine's sources changes.
+
+    By itself numba looks at the file of the function alone, and would go on with what it has compiled of others.
+    """
+    compiled = njit(**SETTINGS, **more)(function)
+    kept = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    if kept is not None:
+        kept._source_stamp = STAMP
+    made: Callable[..., Any] = compiled
+    return made
+
+
+def part(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel that only kernels call: compiling a way in from Python takes as long as compiling the kernel itself."""
+    return kernel(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 @kernel

@@ -7,13 +7,13 @@ from typing import Any
 from dragoman.engines.numba import errors, rows
 from dragoman.engines.numba.baton import enter, leave
 from dragoman.engines.numba.blas import gemm
-from dragoman.engines.numba.jit import kernel
+from dragoman.engines.numba.jit import kernel, part
 
 IDENTITY, RELU, GELU = 0, 1, 2
 ACTIVATIONS = {"identity": IDENTITY, "relu": RELU, "gelu": GELU}
 
 
-@kernel
+@part
 def multiply(product: Any, a: Any, transpose_a: Any, b: Any, transpose_b: Any, c: Any) -> None:
     """c = op(a) op(b)"""
     inner = a.shape[0] if transpose_a else a.shape[1]

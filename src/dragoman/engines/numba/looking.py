@@ -7,19 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from dragoman.engines.numba.jit import exponential, kernel
+from dragoman.engines.numba.jit import exponential, part
 from dragoman.engines.numba.lanes import load, multiply_add, spread, store, together
 from dragoman.operations.writing import ABSENT
 
 ZERO, ONE = np.float32(0), np.float32(1)
 
 
-@kernel
+@part
 def scores(size: Any) -> Any:
     return np.empty(max(size, 1), np.float32)
 
 
-@kernel
+@part
 def attend(
     net: Any,
     m: Any,

@@ -9,21 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from dragoman.engines.numba.jit import exponential, kernel
+from dragoman.engines.numba.jit import exponential, part
 from dragoman.engines.numba.looking import attend, scores
-from dragoman.engines.numba.products import lay_out, multiply_at
+from dragoman.engines.numba.products import multiply_at
 from dragoman.operations.activations import GELU_CUBE, GELU_SLOPE
 from dragoman.operations.writing import (
     ABSENT,
     ACTIVATIONS,
     ATTENTION,
-    CROSS,
     CROSS_NORMALIZATION,
     CROSS_PROJECTION,
     CROSS_QUERY,
     DECODED,
     DISTANCES,
-    ENCODED,
     HIDDEN,
     LAST_NORMALIZATION,
     LOGITS,
@@ -31,7 +29,6 @@ from dragoman.operations.writing import (
     OUTPUT,
     PROJECTION,
     REFERENCE_TABLE,
-    SOURCE_TABLE,
 )
 
 ZERO, ONE, TWO = np.float32(0), np.float32(1), np.float32(2)
@@ -40,7 +37,7 @@ SLOPE, CUBE = np.float32(GELU_SLOPE), np.float32(GELU_CUBE)
 RELU, GELU = ACTIVATIONS.index("relu"), ACTIVATIONS.index("gelu")
 
 
-@kernel
+@part
 def linear(net: Any, at: Any, which: Any, x: Any, m: Any, k: Any, n: Any, y: Any, y0: Any) -> None:
     """y = x W + b for m rows; without biases, zeros are added"""
     biases, b0 = net.theta, at[which + 1]
@@ -51,7 +48,7 @@ def linear(net: Any, at: Any, which: Any, x: Any, m: Any, k: Any, n: Any, y: Any
     multiply_at(net.product, x, 0, m, k, net.theta, at[which], net.panels, p0, n, biases, b0, y, y0, laid)
 
 
-@kernel
+@part
 def normalize(net: Any, at: Any, which: Any, x: Any, m: Any, y: Any) -> None:
     """y = gamma N(x) + beta; y may be x"""
     d = net.depth
@@ -72,13 +69,13 @@ def normalize(net: Any, at: Any, which: Any, x: Any, m: Any, y: Any) -> None:
             out[c] = (row[c] - mean) * inverse * gamma[c] + beta[c]
 
 
-@kernel
+@part
 def add(x: Any, update: Any, size: Any) -> None:
     for i in range(size):
         x[i] += update[i]
 
 
-@kernel
+@part
 def begin(net: Any, at: Any, which: Any, x: Any, m: Any, inner: Any) -> None:
     """What a sub-layer reads: pre-norm N(x) (lecture), post-norm x"""
     if net.pre:
@@ -88,7 +85,7 @@ def begin(net: Any, at: Any, which: Any, x: Any, m: Any, inner: Any) -> None:
             inner[i] = x[i]
 
 
-@kernel
+@part
 def end(net: Any, at: Any, which: Any, x: Any, m: Any, update: Any) -> None:
     """What it leaves: pre-norm x + update, post-norm N(x + update) (book 7.31)"""
     add(x, update, m * net.depth)
@@ -96,7 +93,7 @@ def end(net: Any, at: Any, which: Any, x: Any, m: Any, update: Any) -> None:
         normalize(net, at, which, x, m, x)
 
 
-@kernel
+@part
 def feed_forward(net: Any, at: Any, x: Any, m: Any, inner: Any, hidden: Any) -> None:
     begin(net, at, LAST_NORMALIZATION, x, m, inner)
     linear(net, at, HIDDEN, inner, m, net.depth, net.hidden, hidden, FIRST)
@@ -112,7 +109,7 @@ def feed_forward(net: Any, at: Any, x: Any, m: Any, inner: Any, hidden: Any) -> 
     end(net, at, LAST_NORMALIZATION, x, m, inner)
 
 
-@kernel
+@part
 def embed(net: Any, table: Any, labels: Any, positions: Any, position_table: Any, m: Any, x: Any) -> None:
     d, scale = net.depth, np.float32(net.scale)
     for i in range(m):
@@ -125,53 +122,7 @@ def embed(net: Any, table: Any, labels: Any, positions: Any, position_table: Any
                 out[c] += added[c]
 
 
-@kernel
-def lay_out_all(net: Any) -> None:
-    """All matrices in panels, if there is room for them"""
-    if net.panels.shape[0] == 0:
-        return
-    d, h = net.depth, net.hidden
-    for i in range(net.encoders.shape[0]):
-        for j in range(2):
-            at = net.encoders[i] if j == 0 else net.decoders[i]
-            lay_out(net.theta, at[ATTENTION], d, 3 * d, False, net.panels)
-            lay_out(net.theta, at[PROJECTION], d, d, False, net.panels)
-            lay_out(net.theta, at[HIDDEN], d, h, False, net.panels)
-            lay_out(net.theta, at[OUTPUT], h, d, False, net.panels)
-        lay_out(net.theta, at[CROSS_QUERY], d, d, False, net.panels)
-        lay_out(net.theta, at[CROSS], d, 2 * d, False, net.panels)
-        lay_out(net.theta, at[CROSS_PROJECTION], d, d, False, net.panels)
-    lay_out(net.theta, net.ends[LOGITS], d, net.vocabulary, net.tied, net.panels)
-
-
-@kernel
-def encode(net: Any, labels: Any, positions: Any, places: Any, lists: Any, lengths: Any) -> Any:
-    """Keys and values of every source for every decoder: [layers, N 2d]
-
-    places [B, S] the rows of each source; lists, lengths, positions [N] whose it is, how long that is, where it stands
-    """
-    m, d, layers = labels.shape[0], net.depth, net.encoders.shape[0]
-    x, inner, seen = np.empty(m * d, np.float32), np.empty(m * d, np.float32), np.empty(m * d, np.float32)
-    qkv, hidden, row = np.empty(m * 3 * d, np.float32), np.empty(m * net.hidden, np.float32), scores(places.shape[1])
-    lay_out_all(net)
-    embed(net, net.ends[SOURCE_TABLE], labels, positions, net.source_positions, m, x)
-    for i in range(layers):
-        at = net.encoders[i]
-        begin(net, at, NORMALIZATION, x, m, inner)
-        linear(net, at, ATTENTION, inner, m, d, 3 * d, qkv, FIRST)
-        attend(net, m, qkv, FIRST, 3 * d, qkv, d, 3 * d, places, lists, lengths, positions, at[DISTANCES], seen, row)
-        linear(net, at, PROJECTION, seen, m, d, d, inner, FIRST)
-        end(net, at, NORMALIZATION, x, m, inner)
-        feed_forward(net, at, x, m, inner, hidden)
-    if net.pre:
-        normalize(net, net.ends, ENCODED, x, m, x)
-    memory = np.empty((layers, m * 2 * d), np.float32)
-    for i in range(layers):
-        linear(net, net.decoders[i], CROSS, x, m, d, 2 * d, memory[i], FIRST)
-    return memory
-
-
-@kernel
+@part
 def decode(
     net: Any,
     m: Any,
@@ -233,7 +184,7 @@ def decode(
         normalize(net, net.ends, DECODED, x, m, x)
 
 
-@kernel
+@part
 def logits(net: Any, x: Any, first: Any, m: Any, y: Any) -> None:
     """y [m, V] of the rows of x from `first` on"""
     d, n, weights, biases = net.depth, net.vocabulary, net.ends[LOGITS], net.ends[LOGITS + 1]

@@ -16,7 +16,7 @@ from numba import carray, cfunc
 from numba.core import types
 from numba.extending import intrinsic
 
-from dragoman.engines.numba.jit import SETTINGS, kernel
+from dragoman.engines.numba.jit import SETTINGS, kernel, part
 from dragoman.engines.numba.lanes import load, multiply_add, spread, store
 from dragoman.engines.numba.tiles import dots, pointers, tile
 
@@ -52,7 +52,7 @@ def product(
                 y[y0 + r * ys + c] = total
 
 
-@kernel
+@part
 def _row(x: Any, x0: Any, k: Any, w: Any, w0: Any, n: Any, b: Any, b0: Any, y: Any, y0: Any) -> None:
     """One row of x: the weights as they come, eight rows of them at a time, and the sums beside them in the cache"""
     whole = n - n % 8
@@ -82,7 +82,7 @@ def _row(x: Any, x0: Any, k: Any, w: Any, w0: Any, n: Any, b: Any, b0: Any, y: A
         one_row(x, x0, k, w, w0 + n - 8, n, k, b, b0 + n - 8, y, y0 + n - 8, n, 0)
 
 
-@kernel
+@part
 def _few(
     x: Any, x0: Any, xs: Any, m: Any, k: Any, w: Any, w0: Any, n: Any, b: Any, b0: Any, y: Any, y0: Any, ys: Any
 ) -> None:
@@ -94,7 +94,7 @@ def _few(
             three_rows(x, x0, xs, w, w0 + c, n, k, b, b0 + c, y, y0 + c, ys, 0)
 
 
-@kernel
+@part
 def _several(
     x: Any, x0: Any, xs: Any, m: Any, k: Any, w: Any, w0: Any, n: Any, b: Any, b0: Any, y: Any, y0: Any, ys: Any
 ) -> None:
@@ -103,7 +103,7 @@ def _several(
         _panel(x, x0, xs, m, k, w, w0 + c, n, b, b0 + c, y, y0 + c, ys, PANEL)
 
 
-@kernel
+@part
 def _panel(
     x: Any,
     x0: Any,
@@ -156,7 +156,7 @@ def transposed_product(
                 dots_of_one(x, xr, xs, w, p, k, k, b, b0 + c, y, yr, ys)
 
 
-@kernel
+@part
 def lay_out(w: Any, w0: Any, k: Any, n: Any, transposed: Any, panels: Any) -> None:
     """Weights in panels of 16 columns, each [k, 16] without gaps, where w has its own; what is over is left out
 
@@ -175,7 +175,7 @@ def lay_out(w: Any, w0: Any, k: Any, n: Any, transposed: Any, panels: Any) -> No
                     store(panels, at + 8, load(w, w0 + j * n + first + 8))
 
 
-@kernel
+@part
 def _laid(x: Any, xs: Any, m: Any, k: Any, panels: Any, n: Any, b: Any, y: Any, ys: Any) -> None:
     """The columns whose weights lie in panels, for m >= 3 rows, so many at a time that they stay in the cache"""
     blocks = (m + BLOCK - 1) // BLOCK

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from dragoman.engines.numba.baton import enter, leave
-from dragoman.engines.numba.jit import exponential, kernel
+from dragoman.engines.numba.jit import exponential, kernel, part
 
 FIRST, SECOND, GOLDEN = np.uint32(0x7FEB352D), np.uint32(0x846CA68B), np.uint32(0x9E3779B9)
 S16, S15 = np.uint32(16), np.uint32(15)
 
 
-@kernel
+@part
 def mix(h: Any) -> Any:
     """operations.dropout.mix"""
     h = np.uint32((h ^ (h >> S16)) * FIRST)
@@ -22,7 +22,7 @@ def mix(h: Any) -> Any:
     return np.uint32(h ^ (h >> S16))
 
 
-@kernel
+@part
 def drop_row(row: Any, key: Any, number: Any, threshold: Any, scale: Any) -> None:
     """row *= mask, the mask of operations.dropout for the row of this global number"""
     row_key = mix(np.uint32(np.uint32(number) ^ key))
@@ -43,7 +43,7 @@ def drop_rows(x: Any, y: Any, key: Any, first_row: Any, threshold: Any, scale: A
     enter()
 
 
-@kernel
+@part
 def add_biases(c: Any, biases: Any) -> None:
     for i in range(c.shape[0]):
         row = c[i]
@@ -51,7 +51,7 @@ def add_biases(c: Any, biases: Any) -> None:
             row[j] += biases[j]
 
 
-@kernel
+@part
 def add_biases_relu(c: Any, biases: Any) -> None:
     for i in range(c.shape[0]):
         row = c[i]
@@ -59,7 +59,7 @@ def add_biases_relu(c: Any, biases: Any) -> None:
             row[j] = max(row[j] + biases[j], biases.dtype.type(0))
 
 
-@kernel
+@part
 def gelu(c: Any, biases: Any, y: Any) -> None:
     """c <- c + b; y = c / (1 + e^-2u), u = sqrt(2 / pi) (c + 0.044715 c^3): the tanh form"""
     k, cube = c.dtype.type(0.7978845608028654), c.dtype.type(0.044715)
@@ -72,7 +72,7 @@ def gelu(c: Any, biases: Any, y: Any) -> None:
             out[j] = z / (one + exponential(-two * k * (z + cube * z * z * z)))
 
 
-@kernel
+@part
 def gelu_backward(dy: Any, c: Any, dc: Any, dbiases: Any) -> None:
     k, cube = c.dtype.type(0.7978845608028654), c.dtype.type(0.044715)
     one, two, three = c.dtype.type(1), c.dtype.type(2), c.dtype.type(3)
@@ -87,7 +87,7 @@ def gelu_backward(dy: Any, c: Any, dc: Any, dbiases: Any) -> None:
             dbiases[j] += out[j]
 
 
-@kernel
+@part
 def relu_backward(dy: Any, y: Any, dc: Any, dbiases: Any) -> None:
     """dc = dy where y > 0; dbiases = the sum of its rows"""
     dbiases[:] = 0
@@ -99,7 +99,7 @@ def relu_backward(dy: Any, y: Any, dc: Any, dbiases: Any) -> None:
             dbiases[j] += d
 
 
-@kernel
+@part
 def sum_rows(x: Any, total: Any) -> None:
     total[:] = 0
     for i in range(x.shape[0]):
@@ -152,7 +152,7 @@ def normalize(x: Any, gamma: Any, beta: Any, y: Any, statistics: Any, inside: An
     enter()
 
 
-@kernel
+@part
 def standardize(t: Any, out: Any, gamma: Any, beta: Any, saved: Any, inside: Any, epsilon: Any, one: Any) -> None:
     """One row of y = gamma (t - mu) / r + beta"""
     d = t.shape[0]

@@ -10,36 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from dragoman.engines.numba.jit import kernel
+from dragoman.engines.numba.jit import part
 from dragoman.operations.writing import FREE
 
 BLOCK = 96  # rows whose logits are held at a time
 ROOM = 16  # positions there is room for at first
 
 
-@kernel
+@part
 def ints(size: Any) -> Any:
     return np.zeros(size, np.int64)
 
 
-@kernel
-def sources(offsets: Any) -> Any:
-    """places [B, S]: the rows of each source; lists, lengths, positions [N]: whose a row is, how long that is, where
-    in it the row stands"""
-    count, rows = offsets.shape[0] - 1, offsets[-1]
-    longest = 0
-    for s in range(count):
-        longest = max(longest, offsets[s + 1] - offsets[s])
-    places = np.empty((count, longest), np.int64)
-    lists, lengths, positions = np.empty(rows, np.int64), np.empty(rows, np.int64), np.empty(rows, np.int64)
-    for s in range(count):
-        for i in range(offsets[s], offsets[s + 1]):
-            lists[i], lengths[i], positions[i] = s, offsets[s + 1] - offsets[s], i - offsets[s]
-            places[s, i - offsets[s]] = i
-    return places, lists, lengths, positions
-
-
-@kernel
+@part
 def room_for(past: Any, parents: Any, fed: Any, needed: Any) -> Any:
     """The same past with room for so many rows: twice as much as before, as often as it takes"""
     room = parents.shape[0]
@@ -55,7 +38,7 @@ def room_for(past: Any, parents: Any, fed: Any, needed: Any) -> Any:
     return wider, older, labels
 
 
-@kernel
+@part
 def append(parents: Any, fed: Any, last: Any, labels: Any, m: Any, first: Any, t: Any, places: Any) -> None:
     """Every sequence goes on by a label, in rows of the past from `first` on; its rows, from there back to the start"""
     for r in range(m):
@@ -67,7 +50,7 @@ def append(parents: Any, fed: Any, last: Any, labels: Any, m: Any, first: Any, t
             row = parents[row]
 
 
-@kernel
+@part
 def read_back(parents: Any, fed: Any, last: Any, length: Any, out: Any) -> None:
     """The labels of a sequence from its last row"""
     for j in range(length - 1, -1, -1):
@@ -75,6 +58,6 @@ def read_back(parents: Any, fed: Any, last: Any, length: Any, out: Any) -> None:
         last = parents[last]
 
 
-@kernel
+@part
 def forced_at(prefixes: Any, s: Any, t: Any) -> Any:
     return prefixes[s, t] if t < prefixes.shape[1] else FREE

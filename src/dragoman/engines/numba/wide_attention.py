@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from dragoman.engines.numba.baton import enter, leave
-from dragoman.engines.numba.jit import exponential, kernel
+from dragoman.engines.numba.jit import exponential, kernel, part
 from dragoman.engines.numba.lanes import load, multiply_add, spread, store, together
 
 ZERO, ONE = np.float32(0), np.float32(1)
 
 
-@kernel
+@part
 def dot(lane: Any, a: Any, at: Any, b: Any, bt: Any) -> Any:
     W = 8 * len(lane)
     total = spread(ZERO)
@@ -28,7 +28,7 @@ def dot(lane: Any, a: Any, at: Any, b: Any, bt: Any) -> Any:
     return together(total)
 
 
-@kernel
+@part
 def add_scaled(lane: Any, factor: Any, a: Any, at: Any, out: Any, ot: Any) -> None:
     """out += factor * a"""
     W = 8 * len(lane)
@@ -37,7 +37,7 @@ def add_scaled(lane: Any, factor: Any, a: Any, at: Any, out: Any, ot: Any) -> No
         store(out, ot + c, multiply_add(f, load(a, at + c), load(out, ot + c)))
 
 
-@kernel
+@part
 def combine(lane: Any, weights: Any, count: Any, a: Any, factor: Any, out: Any, ot: Any) -> None:
     """out = factor * sum_j weights_j a_j"""
     W = 8 * len(lane)
@@ -58,7 +58,7 @@ def combine(lane: Any, weights: Any, count: Any, a: Any, factor: Any, out: Any, 
         store(out, ot + c, multiply_add(one, spread(factor), spread(ZERO)))
 
 
-@kernel
+@part
 def copy_rows(lane: Any, a: Any, at: Any, step: Any, out: Any, ot: Any, out_step: Any, count: Any) -> None:
     """Rows of a head side by side: far apart, they would fall onto the same few lines of the cache"""
     W = 8 * len(lane)

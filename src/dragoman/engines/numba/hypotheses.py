@@ -1,0 +1,89 @@
+"""The best hypotheses of every sentence of a beam search, while it runs and when it is over."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dragoman.batch import END
+from dragoman.engines.numba.jit import kernel, part
+from dragoman.engines.numba.sequences import ints, read_back
+
+
+@part
+def keep(kept: Any, rows: Any, s: Any, held: Any, last: Any, length: Any, total: Any, finished: Any, p: Any) -> None:
+    """A hypothesis takes its place among the best of its sentence, behind those that are equal
+
+    kept [B, best, 2] score and total   rows [B, best, 3] last row of the past, length, whether it is finished
+    """
+    score = total / max(1, length + finished) ** p
+    best, i = kept.shape[1], min(held, kept.shape[1])
+    if i == best:
+        if not score > kept[s, best - 1, 0]:
+            return
+        i -= 1
+    while i > 0 and score > kept[s, i - 1, 0]:
+        for c in range(2):
+            kept[s, i, c] = kept[s, i - 1, c]
+        for c in range(3):
+            rows[s, i, c] = rows[s, i - 1, c]
+        i -= 1
+    kept[s, i, 0], kept[s, i, 1] = score, total
+    rows[s, i, 0], rows[s, i, 1], rows[s, i, 2] = last, length, finished
+
+
+@part
+def collect(
+    first: Any,
+    beams: Any,
+    width: Any,
+    s: Any,
+    t: Any,
+    full: Any,
+    sums: Any,
+    origins: Any,
+    labels: Any,
+    last: Any,
+    totals: Any,
+    kept: Any,
+    rows: Any,
+    held: Any,
+    p: Any,
+) -> None:
+    """Continuations that end become hypotheses; where no more may be written, so do the other beams"""
+    count = labels.shape[1]
+    ended = np.zeros(beams, np.bool_)
+    for place in range(width):
+        b, j = origins[place] // count, origins[place] % count
+        if sums[place] > -math.inf and labels[first + b, j] == END:
+            ended[b] = True
+            keep(kept, rows, s, held[s], last[first + b], t, sums[place], np.int64(1), p)
+            held[s] += 1
+    if full:
+        for b in range(beams):
+            if not ended[b]:
+                keep(kept, rows, s, held[s], last[first + b], t, totals[first + b], np.int64(0), p)
+                held[s] += 1
+
+
+@kernel
+def told(kept: Any, rows: Any, held: Any, parents: Any, fed: Any) -> Any:
+    """(counts, labels, offsets, totals, finished) of the hypotheses that were kept"""
+    sentences, best = kept.shape[0], kept.shape[1]
+    counts, size, total = ints(sentences), np.int64(0), np.int64(0)
+    for s in range(sentences):
+        counts[s] = min(held[s], best)
+        size += counts[s]
+        for i in range(counts[s]):
+            total += rows[s, i, 1]
+    labels, offsets, totals, finished = ints(total), ints(size + 1), np.zeros(size), np.zeros(size, np.bool_)
+    h = 0
+    for s in range(sentences):
+        for i in range(counts[s]):
+            offsets[h + 1] = offsets[h] + rows[s, i, 1]
+            totals[h], finished[h] = kept[s, i, 1], rows[s, i, 2] == 1
+            read_back(parents, fed, rows[s, i, 0], rows[s, i, 1], labels[offsets[h] : offsets[h + 1]])
+            h += 1
+    return counts, labels, offsets, totals, finished
