@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 _SURROGATE = re.compile("[\ud800-\udfff]")
 SHORTEST = 16  # labels that are translated in one go even by a model trained on shorter sentences
 BATCH = 64
+MANY = 256  # sources for which it pays to load kernels, which takes about a second; they stay for those that follow
 WIDE = 16  # beam of a second search, when the first one lost what must be kept
 
 
@@ -242,7 +243,7 @@ class Translator:
         self, sources: list[Array], choice: Choice, longest: list[int], prefixes: list[Array] | None = None
     ) -> list[list[Hypothesis]]:
         """Batches of sources on all cores."""
-        if len(sources) >= BATCH:  # kernels take seconds to load, and a few sentences do not
+        if len(sources) >= MANY:
             use_fastest()
         batch = max(1, min(BATCH, math.ceil(len(sources) / self.workers.threads)))
         numbers = [zlib.crc32(source.tobytes()) for source in sources]  # draws depend on the text, not on its place
