@@ -18,7 +18,7 @@ from dragoman.layers import Run
 from dragoman.loss import CrossEntropy, LossIndex, MeanSquaredError, Regularization
 from dragoman.operations import Noise
 from dragoman.optimization import Adam, AdamW
-from dragoman.training.loop import follow
+from dragoman.training.averaging import follow
 from dragoman.training.workers import Workers
 from tests.training.perceptrons import Perceptrons, rows
 

@@ -18,6 +18,7 @@ from tests.strategies import generators, offsets
 
 pytest.importorskip("numba")
 import dragoman.engines.numba  # noqa: F401
+from dragoman.engines.numba import blas
 
 KINDS = [np.float32, np.float64]
 TOLERANCE = {np.float32: 3e-5, np.float64: 1e-11}
@@ -167,6 +168,17 @@ def test_linear_cross_entropy(kind, transposed, biased, rng, n, size, smoothing,
     pair = both(operations.linear_cross_entropy, *inputs, deltas=deltas, transposed=transposed, **options)
     assert_same(pair, kind)
     assert pair[0][0][1] == pair[1][0][1]
+
+
+def test_without_a_product_to_call_the_definitions_run(numba, monkeypatch):
+    """NumPy may be built with another BLAS than that of its wheels."""
+    x, w, targets = np.ones((3, 2), np.float32), np.ones((2, 4), np.float32), np.array([0, 1, 2])
+    expected = operations.linear(x, w), operations.linear_cross_entropy(x, w, targets=targets)
+    monkeypatch.setattr(blas, "GEMM", None)
+    assert operations.linear._faster["numba"](x, w) is NotImplemented
+    assert operations.linear_cross_entropy._faster["numba"](x, w, targets=targets) is NotImplemented
+    np.testing.assert_allclose(operations.linear(x, w), expected[0])
+    np.testing.assert_allclose(operations.linear_cross_entropy(x, w, targets=targets), expected[1], rtol=1e-6)
 
 
 def test_of_equal_logits_the_first_counts(numba):

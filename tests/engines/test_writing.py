@@ -228,7 +228,7 @@ def test_mistakes_are_told_as_the_definition_tells_them(numba, method):
 
 @pytest.mark.parametrize("inputs", [8, 24, 61])
 def test_products_of_any_size(numba, inputs):
-    from dragoman.engines.numba.products import product, transposed_product
+    from dragoman.engines.numba.search.products import product, transposed_product
 
     rng = np.random.default_rng(inputs)
     for outputs in (4, 7, 8, 15, 16, 31, 33, 64, 130):

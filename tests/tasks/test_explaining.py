@@ -19,7 +19,7 @@ from dragoman.tasks.corpus import open_corpus
 from dragoman.tasks.model import load_testing
 from dragoman.tasks.training import train_translator
 from dragoman.tasks.translator import Choice
-from dragoman.training.loop import Tally
+from dragoman.training.selection import Tally
 from tests.tasks.models import PAIRS, WORD_PAIRS, WORDS, tiny, write_pairs
 
 

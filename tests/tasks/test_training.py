@@ -28,7 +28,7 @@ from dragoman.tasks.model import load_facts, load_testing
 from dragoman.tasks.training import train_translator
 from dragoman.training import Watcher
 from dragoman.training.checkpoints import Checkpoints
-from dragoman.training.loop import Tally
+from dragoman.training.selection import Tally
 from tests.tasks.models import PAIRS, tiny, told_history, write_pairs
 
 STEPS = {"stopping": {"epochs": None, "steps": 3}}

@@ -133,3 +133,19 @@ def test_at_least_one_thread_does_the_work(threads: int) -> None:
 
 def test_there_is_a_core_to_work_on() -> None:
     assert physical_cores() >= 1
+
+
+def test_when_one_fails_nobody_is_left_at_work() -> None:
+    """The next step writes into the same gradients."""
+    over, workers = threading.Event(), Workers(2)
+
+    def work(number: int) -> None:
+        if number == 0:
+            raise ValueError("no")
+        threading.Event().wait(0.2)
+        over.set()
+
+    with pytest.raises(ValueError, match="no"):
+        workers.map(work, range(2))
+    assert over.is_set()
+    workers.close()

@@ -70,7 +70,7 @@ class Torch:
     def decode(self, method: str, batch: int, count: int) -> list[list[int]]:
         """Greedy only."""
         if method != "greedy":
-            raise NotImplementedError("the PyTorch loop decodes greedily")
+            raise ValueError(f"the PyTorch loop decodes greedily, not by {method}")
         self.network.eval()
         sentences, longest = self.material.sentences()[:count], self.material.about["longest"]
         results: list[list[int]] = [[] for _ in sentences]

@@ -17,7 +17,7 @@ from dragoman.layers import Run
 from dragoman.loss import CrossEntropy, LossIndex
 from dragoman.networks import Transformer, TransformerConfiguration
 from dragoman.operations import Noise
-from dragoman.optimization import Adam, clip_gradient
+from dragoman.optimization import Adam, clipping_factor, gradient_norm
 from dragoman.tasks.configuration import TranslationConfiguration
 from dragoman.training.workers import Workers, physical_cores
 
@@ -64,8 +64,8 @@ def measure(settings: TranslationConfiguration, dataset: Dataset, seconds: float
 
     def step(batch: Batch) -> int:
         _, gradient = workers.differentiate(index, network, batch, Run(Noise(0, adam.t + 1)))
-        clip_gradient(network.theta, gradient, 1.0)
-        adam.update(network.theta, gradient, 1e-4, workers.sweep)
+        factor = clipping_factor(gradient_norm(network.theta, gradient, workers.sweep), 1.0)
+        adam.update(network.theta, gradient, 1e-4, workers.sweep, factor)
         return len(batch.labels) + (0 if batch.source is None else len(batch.source.labels))
 
     with closing(workers):

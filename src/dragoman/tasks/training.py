@@ -256,7 +256,7 @@ class TranslatorTraining:
             return
         places = training.checkpoints.steps()[-self.settings.checkpoints.average :]
         self.network.theta.assign(average(places, "theta" if training.average is None else "average"))
-        found = training.selection.evaluate(self.network)
+        found = training.selection.evaluate(self.network, training.workers)
         scores = training.selection.scores(self.network) if training.selection.scores else {}
         better = training.selection.merit(found, scores) > training.merit
         verdict = "better than the best alone, so it is kept" if better else "not better than the best, so it is left"

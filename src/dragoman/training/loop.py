@@ -11,9 +11,7 @@ import hashlib
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
-from itertools import islice
+from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,17 +19,16 @@ import numpy as np
 from dragoman.batch import Batch
 from dragoman.data.batching import BatchStream
 from dragoman.errors import ConfigurationError, FileFormatError, NonFiniteError
-from dragoman.graph import Array, Theta
+from dragoman.graph import Array
 from dragoman.layers import Run
-from dragoman.loss import CrossEntropy, Loss, LossIndex
-from dragoman.loss.index import Error
+from dragoman.loss import Loss, LossIndex
 from dragoman.networks import Network
 from dragoman.operations import Noise
-from dragoman.operations.sweeps import average_sweep
 from dragoman.optimization import Optimizer, Plateau, Schedule, clipping_factor, gradient_norm
-from dragoman.optimization.optimizer import Each, parts_of
+from dragoman.training.averaging import averaged, follow
 from dragoman.training.checkpoints import VERSION, Checkpoints
 from dragoman.training.record import History, Record, overfitting
+from dragoman.training.selection import Selection, Tally
 from dragoman.training.stopping import Stopping
 from dragoman.training.workers import Workers
 
@@ -49,66 +46,6 @@ class Watcher:
 
     def notice(self, text: str) -> None:
         """Something the user should know."""
-
-
-@dataclass(frozen=True)
-class Selection:
-    """How a training is judged while it goes on (thesis 6.1).
-
-    batches  the selection part, the same each time
-    every    steps between evaluations; None: every epoch
-    best_by  error (low is good), accuracy, or a name that `scores` gives (high is good)
-    scores   what else to measure of the network
-    error    how outputs are compared with targets
-    """
-
-    batches: Callable[[], Iterable[Batch]]
-    every: int | None = None
-    best_by: str = "error"
-    scores: Callable[[Network], dict[str, float]] | None = None
-    error: Error = field(default_factory=CrossEntropy)
-
-    def evaluate(self, network: Network, workers: Workers | None = None) -> Loss:
-        """The plain error, without smoothing, dropout or regularization."""
-        tally, plain, workers = Tally(), LossIndex(self.error), workers or Workers()
-        batches = iter(self.batches())
-        while several := list(islice(batches, 4 * workers.threads)):
-            for loss in workers.map(lambda batch: plain.evaluate(network, batch), several):
-                tally.add(loss)
-        return tally.total()
-
-    def merit(self, loss: Loss, scores: dict[str, float]) -> float:
-        """What `best` maximises."""
-        known = {"error": -loss.error, "accuracy": loss.accuracy} | scores
-        if self.best_by not in known:
-            raise ConfigurationError(f"best_by is {', '.join(known)}, got '{self.best_by}'")
-        return known[self.best_by]
-
-
-@dataclass
-class Tally:
-    """The loss of several batches as if they were one: each weighs as much as it has positions."""
-
-    error: float = 0.0
-    hits: float = 0.0
-    positions: float = 0.0
-    last: Loss | None = None
-    batches: int = 0
-
-    def add(self, loss: Loss) -> None:
-        self.error += loss.error * loss.positions
-        self.hits += loss.hits
-        self.positions += loss.positions
-        self.last = loss
-        self.batches += 1
-
-    def total(self) -> Loss:
-        if self.last is None:
-            return Loss(math.nan, 0.0, 0.0, 0.0)
-        if self.batches == 1:
-            return self.last
-        mean = self.error / self.positions if self.positions else math.nan
-        return replace(self.last, error=mean, hits=self.hits, positions=self.positions)
 
 
 @dataclass
@@ -463,32 +400,6 @@ def train(
         watch or Watcher(),
         selection,
     ).run()
-
-
-def follow(average: Array, theta: Theta, decay: float, each: Each = map) -> None:
-    """average <- decay * average + (1 - decay) * theta, of what training changes."""
-
-    def sweep(part: slice) -> None:
-        mean, values = average[part], theta.values[part]
-        if not average_sweep(mean, values, decay=decay):
-            mean += (1 - decay) * (values - mean)
-
-    for _ in each(sweep, parts_of(theta.trainable())):
-        pass
-
-
-@contextmanager
-def averaged(theta: Theta, average: Array | None) -> Iterator[None]:
-    """Let the network be its average for a while."""
-    if average is None:
-        yield
-        return
-    own = theta.values.copy()
-    theta.assign(average)
-    try:
-        yield
-    finally:
-        theta.assign(own)
 
 
 def layout(network: Network) -> str:

@@ -7,7 +7,7 @@ import functools
 import os
 import platform
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -92,7 +92,11 @@ class Workers:
 
         with turns(self.threads) as turn:
             others = [self._pool.submit(several, share) for share in shares[1:]]
-            found = [several(shares[0]), *(other.result() for other in others)]
+            try:
+                first = several(shares[0])
+            finally:
+                wait(others)  # whatever happened here, nobody writes on when this is over
+            found = [first, *(other.result() for other in others)]
         return [found[i % self.threads][i // self.threads] for i in range(len(items))]
 
     def sweep(self, function: Callable[[slice], Any], parts: list[slice]) -> Iterable[Any]:

@@ -10,20 +10,18 @@ from typing import Any
 
 import numpy as np
 from numba import njit, types
+from numba.core import sigutils
+from numba.core.ccallback import CFunc
 from numba.extending import overload
 
-# nogil: shards run on threads. No flag that would let the compiler assume that numbers are finite: checks must live.
-SETTINGS: dict[str, Any] = {
-    "nogil": True,
-    "cache": True,
-    "error_model": "numpy",
-    "fastmath": {"contract", "reassoc", "arcp", "nsz"},
-}
+# No flag that would let the compiler assume that numbers are finite: checks must live.
+BARE: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract", "reassoc", "arcp", "nsz"}}
+SETTINGS: dict[str, Any] = {**BARE, "cache": True, "nogil": True}  # nogil: shards run on threads
 
 
 def stamp_of(directory: Path) -> str:
     """What is compiled from these sources is theirs alone."""
-    sources = sorted(directory.glob("*.py"))
+    sources = sorted(directory.rglob("*.py"))
     return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
 
 
@@ -31,16 +29,25 @@ STAMP = stamp_of(Path(__file__).parent)
 
 
 def kernel(function: Callable[..., Any], **more: Any) -> Callable[..., Any]:
-    """Compiled when first called, and kept on disk until one of the engine's sources changes.
+    """Compiled when first called, and kept on disk until one of the engine's sources changes."""
+    compiled: Callable[..., Any] = _stamped(njit(**SETTINGS, **more)(function))
+    return compiled
 
-    By itself numba looks at the file of the function alone, and would go on with what it has compiled of others.
-    """
-    compiled = njit(**SETTINGS, **more)(function)
+
+def callback(signature: str, function: Callable[..., Any]) -> CFunc:
+    """A kernel that kernels call by its address, which is good as long as this lives."""
+    made = CFunc(function, sigutils.normalize_signature(signature), locals={}, options=dict(BARE))
+    made.enable_caching()
+    _stamped(made).compile()
+    return made
+
+
+def _stamped(compiled: Any) -> Any:
+    """By itself numba looks at the file of the function alone, and would go on with what it has compiled of others."""
     kept = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
     if kept is not None:
         kept._source_stamp = STAMP
-    made: Callable[..., Any] = compiled
-    return made
+    return compiled
 
 
 def part(function: Callable[..., Any]) -> Callable[..., Any]:

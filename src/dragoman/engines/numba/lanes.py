@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
@@ -9,7 +11,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic, models, register_model
 
 WIDTH = 8
-_VECTOR = ir.VectorType(ir.FloatType(), WIDTH)
+VECTOR = ir.VectorType(ir.FloatType(), WIDTH)
 
 
 class Lanes(types.Type):
@@ -25,21 +27,56 @@ lanes = Lanes()
 @register_model(Lanes)
 class _LanesModel(models.PrimitiveModel):  # type: ignore[misc]
     def __init__(self, manager: Any, kind: Any) -> None:
-        super().__init__(manager, kind, _VECTOR)
+        super().__init__(manager, kind, VECTOR)
 
 
-def _address(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> Any:
-    """Where element `index` of a flat array stands, as a place for eight numbers."""
-    data = context.make_array(kind)(context, builder, array).data
-    return builder.bitcast(builder.gep(data, [index]), _VECTOR.as_pointer())
+# What intrinsics are built from, here and in search.tiles. A place is the address of one number.
+
+
+def place_of(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> Any:
+    """Where element `index` of a flat array stands."""
+    return builder.gep(context.make_array(kind)(context, builder, array).data, [index])
+
+
+def build_load(builder: Any, place: Any) -> Any:
+    loaded = builder.load(builder.bitcast(place, VECTOR.as_pointer()))
+    loaded.align = 4
+    return loaded
+
+
+def build_store(builder: Any, value: Any, place: Any) -> None:
+    builder.store(value, builder.bitcast(place, VECTOR.as_pointer())).align = 4
+
+
+def build_spread(builder: Any, x: Any) -> Any:
+    one = builder.insert_element(ir.Constant(VECTOR, ir.Undefined), x, cgutils.int32_t(0))
+    return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(cgutils.int32_t, WIDTH), [0] * WIDTH))
+
+
+def build_multiply_add(builder: Any, a: Any, b: Any, c: Any) -> Any:
+    kind = ir.FunctionType(VECTOR, [VECTOR] * 3)
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.fma.v{WIDTH}f32"), [a, b, c])
+
+
+def build_reduction(builder: Any, vector: Any, combine: Callable[[Any, Any], Any]) -> Any:
+    """One number of eight, pairwise: the same order every time."""
+    size = WIDTH
+    while size > 1:
+        half = size // 2
+        masks = [ir.Constant(ir.VectorType(cgutils.int32_t, half), list(range(s, s + half))) for s in (0, half)]
+        low, high = (builder.shuffle_vector(vector, vector, mask) for mask in masks)
+        vector, size = combine(low, high), half
+    return builder.extract_element(vector, cgutils.int32_t(0))
+
+
+def build_larger(builder: Any, a: Any, b: Any) -> Any:
+    return builder.select(builder.fcmp_ordered(">", a, b), a, b)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def load(typing: Any, array: Any, index: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        loaded = builder.load(_address(context, builder, signature.args[0], *arguments))
-        loaded.align = 4
-        return loaded
+        return build_load(builder, place_of(context, builder, signature.args[0], *arguments))
 
     return lanes(array, types.intp), generate
 
@@ -47,8 +84,7 @@ def load(typing: Any, array: Any, index: Any) -> Any:
 @intrinsic  # type: ignore[untyped-decorator]
 def store(typing: Any, array: Any, index: Any, value: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        place = _address(context, builder, signature.args[0], *arguments[:2])
-        builder.store(arguments[2], place).align = 4
+        build_store(builder, arguments[2], place_of(context, builder, signature.args[0], *arguments[:2]))
         return context.get_dummy_value()
 
     return types.void(array, types.intp, lanes), generate
@@ -59,8 +95,7 @@ def spread(typing: Any, x: Any) -> Any:
     """The same number in all lanes."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), arguments[0], cgutils.int32_t(0))
-        return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(cgutils.int32_t, WIDTH), [0] * WIDTH))
+        return build_spread(builder, arguments[0])
 
     return lanes(types.float32), generate
 
@@ -70,19 +105,9 @@ def multiply_add(typing: Any, a: Any, b: Any, c: Any) -> Any:
     """a * b + c"""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        kind = ir.FunctionType(_VECTOR, [_VECTOR] * 3)
-        function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fma.v{WIDTH}f32")
-        return builder.call(function, arguments)
+        return build_multiply_add(builder, *arguments)
 
     return lanes(lanes, lanes, lanes), generate
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def multiply(typing: Any, a: Any, b: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.fmul(*arguments)
-
-    return lanes(lanes, lanes), generate
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -90,13 +115,7 @@ def together(typing: Any, a: Any) -> Any:
     """The sum of the lanes, pairwise: the same order every time."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        vector, size = arguments[0], WIDTH
-        while size > 1:
-            half = size // 2
-            masks = [ir.Constant(ir.VectorType(cgutils.int32_t, half), list(range(s, s + half))) for s in (0, half)]
-            low, high = (builder.shuffle_vector(vector, vector, mask) for mask in masks)
-            vector, size = builder.fadd(low, high), half
-        return builder.extract_element(vector, cgutils.int32_t(0))
+        return build_reduction(builder, arguments[0], builder.fadd)
 
     return types.float32(lanes), generate
 
@@ -106,8 +125,7 @@ def larger(typing: Any, a: Any, b: Any) -> Any:
     """The larger of each pair of lanes; b where either is no number."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        a, b = arguments
-        return builder.select(builder.fcmp_ordered(">", a, b), a, b)
+        return build_larger(builder, *arguments)
 
     return lanes(lanes, lanes), generate
 
@@ -117,13 +135,7 @@ def largest(typing: Any, a: Any) -> Any:
     """The largest of the lanes."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        vector, size = arguments[0], WIDTH
-        while size > 1:
-            half = size // 2
-            masks = [ir.Constant(ir.VectorType(cgutils.int32_t, half), list(range(s, s + half))) for s in (0, half)]
-            low, high = (builder.shuffle_vector(vector, vector, mask) for mask in masks)
-            vector, size = builder.select(builder.fcmp_ordered(">", low, high), low, high), half
-        return builder.extract_element(vector, cgutils.int32_t(0))
+        return build_reduction(builder, arguments[0], functools.partial(build_larger, builder))
 
     return types.float32(lanes), generate
 
@@ -140,23 +152,19 @@ def powers(typing: Any, x: Any, top: Any) -> Any:
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         integers = ir.VectorType(cgutils.int32_t, WIDTH)
-        fma = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(_VECTOR, [_VECTOR] * 3), f"llvm.fma.v{WIDTH}f32"
-        )
 
         def all_of(number: float) -> Any:
-            return ir.Constant(_VECTOR, [number] * WIDTH)
+            return ir.Constant(VECTOR, [number] * WIDTH)
 
         x = builder.fmul(builder.fsub(arguments[0], arguments[1]), all_of(LOG2_E))
-        lowest = all_of(LOWEST)
-        x = builder.select(builder.fcmp_ordered(">", lowest, x), lowest, x)
+        x = build_larger(builder, all_of(LOWEST), x)
         shifted = builder.fadd(x, all_of(SHIFT), flags=IN_ORDER)
         nearest = builder.fsub(shifted, all_of(SHIFT), flags=IN_ORDER)
         rest = builder.fsub(x, nearest, flags=IN_ORDER)
         total = all_of(POWERS[-1])
         for coefficient in POWERS[-2::-1]:
-            total = builder.call(fma, [total, rest, all_of(coefficient)])
+            total = build_multiply_add(builder, total, rest, all_of(coefficient))
         exponent = builder.shl(builder.bitcast(shifted, integers), ir.Constant(integers, [23] * WIDTH))
-        return builder.bitcast(builder.add(builder.bitcast(total, integers), exponent), _VECTOR)
+        return builder.bitcast(builder.add(builder.bitcast(total, integers), exponent), VECTOR)
 
     return lanes(lanes, lanes), generate

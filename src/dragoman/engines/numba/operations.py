@@ -8,7 +8,7 @@ import numpy as np
 
 from dragoman import operations
 from dragoman.engines.numba import blas, errors, rows
-from dragoman.engines.numba import linear as products
+from dragoman.engines.numba import linear as linear_kernels
 from dragoman.engines.numba.arguments import NO_LABELS, NO_NUMBERS, NO_ROWS, dropped, matrices
 from dragoman.graph import Array, Pending
 from dragoman.operations.dropout import Dropout
@@ -25,26 +25,36 @@ def linear(
     if blas.GEMM is None or not matrices(x, weights, biases) or x.ndim != 2 or weights.ndim != 2:
         return NotImplemented
     inputs, outputs = weights.shape[::-1] if transposed else weights.shape
-    kind = products.ACTIVATIONS.get(activation)
+    kind = linear_kernels.ACTIVATIONS.get(activation)
     if kind is None or x.shape[1] != inputs or (biases is not None and biases.shape != (outputs,)):
         return NotImplemented
     product, dtype = blas.GEMM[x.dtype], x.dtype
-    none = NO_NUMBERS[dtype] if kind == products.IDENTITY else np.zeros(outputs, dtype)
+    none = NO_NUMBERS[dtype] if kind == linear_kernels.IDENTITY else np.zeros(outputs, dtype)
     b = none if biases is None else biases
     c = np.empty((len(x), outputs), dtype)
-    y = np.empty_like(c) if kind == products.GELU else c
-    products.linear(product, x, weights, transposed, b, kind, c, y)
+    y = np.empty_like(c) if kind == linear_kernels.GELU else c
+    linear_kernels.linear(product, x, weights, transposed, b, kind, c, y)
 
     def backward(dy: Array) -> tuple[Array, Pending, Array | None]:
         dy = np.ascontiguousarray(dy)
-        dc = dy if kind == products.IDENTITY else np.empty_like(dy)
+        dc = dy if kind == linear_kernels.IDENTITY else np.empty_like(dy)
         dx, dbiases = np.empty_like(x), np.empty_like(b)
-        products.linear_backward(product, dy, weights, transposed, kind, c, dc, dbiases, dx)
+        linear_kernels.linear_backward(product, dy, weights, transposed, kind, c, dc, dbiases, dx)
         left, right = (dc, x) if transposed else (x, dc)
-        dweights = Pending(weights.shape, dtype, lambda out: products.weights_derivative(product, left, right, out))
+        dweights = Pending(
+            weights.shape, dtype, lambda out: linear_kernels.weights_derivative(product, left, right, out)
+        )
         return dx, dweights, None if biases is None else dbiases
 
     return y, backward
+
+
+def _weights_derivative(product: int, x: Array, dc: Array, weights: Array, transposed: bool) -> Pending:
+    """x' dc, or its transpose, written straight to where it belongs"""
+    left, right = (dc, x) if transposed else (x, dc)
+    return Pending(
+        weights.shape, weights.dtype, lambda out: linear_kernels.weights_derivative(product, left, right, out)
+    )
 
 
 @operations.normalize.register(ENGINE)
@@ -252,7 +262,7 @@ def linear_cross_entropy(
     product, kind = blas.GEMM[x.dtype], x.dtype
     b = NO_NUMBERS[kind] if biases is None else biases
     delta, dbiases = np.empty((len(x), size), kind), np.empty_like(b)
-    error, hits = products.linear_cross_entropy(product, x, weights, transposed, b, delta, dbiases, *goals)
+    error, hits = linear_kernels.linear_cross_entropy(product, x, weights, transposed, b, delta, dbiases, *goals)
     value = np.asarray(error, kind)
     check_finite("the cross-entropy", value)
 
@@ -261,9 +271,11 @@ def linear_cross_entropy(
             np.multiply(delta, derror, out=delta)
             np.multiply(dbiases, derror, out=dbiases)
         dx = np.empty_like(x)
-        products.input_derivative(product, delta, weights, not transposed, dx)
+        linear_kernels.input_derivative(product, delta, weights, not transposed, dx)
         left, right = (delta, x) if transposed else (x, delta)
-        dweights = Pending(weights.shape, kind, lambda out: products.weights_derivative(product, left, right, out))
+        dweights = Pending(
+            weights.shape, kind, lambda out: linear_kernels.weights_derivative(product, left, right, out)
+        )
         return dx, dweights, None if biases is None else dbiases
 
     return (value, float(hits)), backward

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from dragoman.batch import END, START
-from dragoman.engines.numba.choosing import CHUNK, highest, normalizer
 from dragoman.engines.numba.jit import kernel
-from dragoman.engines.numba.known import fit, known
-from dragoman.engines.numba.passes import decode, logits
-from dragoman.engines.numba.reading import read
-from dragoman.engines.numba.sequences import BLOCK, ROOM, append, forced_at, ints, read_back, room_for
+from dragoman.engines.numba.search.choosing import CHUNK, highest, normalizer
+from dragoman.engines.numba.search.known import fit, known
+from dragoman.engines.numba.search.passes import decode, logits
+from dragoman.engines.numba.search.reading import read
+from dragoman.engines.numba.search.sequences import BLOCK, ROOM, append, forced_at, ints, read_back, room_for
 from dragoman.graph import Array
 from dragoman.operations import writing
 from dragoman.operations.writing import FREE, Flat, Written

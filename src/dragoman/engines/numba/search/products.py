@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import carray, cfunc
+from numba import carray
 from numba.core import types
 from numba.extending import intrinsic
 
-from dragoman.engines.numba.jit import SETTINGS, kernel, part
+from dragoman.engines.numba.jit import callback, kernel, part
 from dragoman.engines.numba.lanes import load, multiply_add, spread, store
-from dragoman.engines.numba.tiles import dots, pointers, tile
+from dragoman.engines.numba.search.tiles import dots, pointers, tile
 
 FIRST = np.int64(0)  # of a machine's type: kernels would be compiled anew for a Python integer
 PANEL = np.int64(16)  # columns of a tile of more than 3 rows
@@ -211,10 +211,14 @@ SIGNATURE = f"void({NUMBERS}{3 * COUNT}{2 * NUMBERS}{COUNT}{2 * NUMBERS}{COUNT}b
 
 
 @functools.cache
+def _callbacks() -> tuple[Any, Any]:
+    return callback(SIGNATURE, _plain), callback(SIGNATURE, _transposed)
+
+
 def addresses() -> tuple[int, int]:
     """Of the product with a matrix and of that with a transposed one."""
-    compiled = cfunc(SIGNATURE, **{name: value for name, value in SETTINGS.items() if name != "nogil"})
-    return compiled(_plain).address, compiled(_transposed).address
+    plain, transposed = _callbacks()
+    return plain.address, transposed.address
 
 
 @intrinsic  # type: ignore[untyped-decorator]

@@ -16,34 +16,18 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from dragoman.engines.numba.lanes import WIDTH
+from dragoman.engines.numba.lanes import (
+    VECTOR,
+    WIDTH,
+    build_load,
+    build_multiply_add,
+    build_reduction,
+    build_spread,
+    build_store,
+    place_of,
+)
 
-_VECTOR = ir.VectorType(ir.FloatType(), WIDTH)
 _INDEX = ir.IntType(64)
-
-
-def _place(builder: Any, data: Any, index: Any) -> Any:
-    return builder.gep(data, [index])
-
-
-def _load(builder: Any, place: Any) -> Any:
-    loaded = builder.load(builder.bitcast(place, _VECTOR.as_pointer()))
-    loaded.align = 4
-    return loaded
-
-
-def _store(builder: Any, value: Any, place: Any) -> None:
-    builder.store(value, builder.bitcast(place, _VECTOR.as_pointer())).align = 4
-
-
-def _spread(builder: Any, x: Any) -> Any:
-    one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), x, cgutils.int32_t(0))
-    return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(cgutils.int32_t, WIDTH), [0] * WIDTH))
-
-
-def _multiply_add(builder: Any, a: Any, b: Any, c: Any) -> Any:
-    kind = ir.FunctionType(_VECTOR, [_VECTOR] * 3)
-    return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.fma.v{WIDTH}f32"), [a, b, c])
 
 
 def _prefetch(builder: Any, place: Any) -> None:
@@ -53,22 +37,11 @@ def _prefetch(builder: Any, place: Any) -> None:
     builder.call(function, [builder.bitcast(place, ir.IntType(8).as_pointer()), *map(ir.IntType(32), (0, 3, 1))])
 
 
-def _together(builder: Any, vector: Any) -> Any:
-    size = WIDTH
-    while size > 1:
-        half = size // 2
-        masks = [ir.Constant(ir.VectorType(cgutils.int32_t, half), list(range(s, s + half))) for s in (0, half)]
-        low, high = (builder.shuffle_vector(vector, vector, mask) for mask in masks)
-        vector, size = builder.fadd(low, high), half
-    return builder.extract_element(vector, cgutils.int32_t(0))
-
-
 def pointers(context: Any, builder: Any, signature: Any, arguments: Any, *places: int) -> list[Any]:
     """Where numbers stand: argument i is a flat array, argument i + 1 the index of the first of them."""
     found = []
     for i in places:
-        array = context.make_array(signature.args[i])(context, builder, arguments[i])
-        found.append(_place(builder, array.data, arguments[i + 1]))
+        found.append(place_of(context, builder, signature.args[i], arguments[i], arguments[i + 1]))
     return found
 
 
@@ -83,27 +56,27 @@ def tile(rows: int, vectors: int) -> Callable[..., None]:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         x, w, b, y = pointers(context, builder, signature, arguments, 0, 3, 7, 9)
         x_apart, w_apart, inputs, y_apart, ahead = (arguments[i] for i in (2, 5, 6, 11, 12))
-        cells = [[cgutils.alloca_once(builder, _VECTOR) for _ in range(vectors)] for _ in range(rows)]
+        cells = [[cgutils.alloca_once(builder, VECTOR) for _ in range(vectors)] for _ in range(rows)]
         for c in range(vectors):
-            begin = _load(builder, _place(builder, b, _INDEX(c * WIDTH)))
+            begin = build_load(builder, builder.gep(b, [_INDEX(c * WIDTH)]))
             for r in range(rows):
                 builder.store(begin, cells[r][c])
-        lines = [_place(builder, x, builder.mul(x_apart, _INDEX(r))) for r in range(rows)]
+        lines = [builder.gep(x, [builder.mul(x_apart, _INDEX(r))]) for r in range(rows)]
         with cgutils.for_range(builder, inputs) as loop:
-            row = _place(builder, w, builder.mul(w_apart, loop.index))
-            weights = [_load(builder, _place(builder, row, _INDEX(c * WIDTH))) for c in range(vectors)]
+            row = builder.gep(w, [builder.mul(w_apart, loop.index)])
+            weights = [build_load(builder, builder.gep(row, [_INDEX(c * WIDTH)])) for c in range(vectors)]
             with cgutils.if_likely(builder, builder.icmp_signed("!=", ahead, _INDEX(0))):
                 for c in range(0, vectors, 2):
-                    _prefetch(builder, _place(builder, row, builder.add(ahead, _INDEX(c * WIDTH))))
+                    _prefetch(builder, builder.gep(row, [builder.add(ahead, _INDEX(c * WIDTH))]))
             for r in range(rows):
-                number = _spread(builder, builder.load(_place(builder, lines[r], loop.index)))
+                number = build_spread(builder, builder.load(builder.gep(lines[r], [loop.index])))
                 for c in range(vectors):
-                    total = _multiply_add(builder, number, weights[c], builder.load(cells[r][c]))
+                    total = build_multiply_add(builder, number, weights[c], builder.load(cells[r][c]))
                     builder.store(total, cells[r][c])
         for r in range(rows):
-            line = _place(builder, y, builder.mul(y_apart, _INDEX(r)))
+            line = builder.gep(y, [builder.mul(y_apart, _INDEX(r))])
             for c in range(vectors):
-                _store(builder, builder.load(cells[r][c]), _place(builder, line, _INDEX(c * WIDTH)))
+                build_store(builder, builder.load(cells[r][c]), builder.gep(line, [_INDEX(c * WIDTH)]))
         return context.get_dummy_value()
 
     @intrinsic  # type: ignore[untyped-decorator]
@@ -139,23 +112,25 @@ def dots(rows: int, columns: int) -> Callable[..., None]:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         x, w, b, y = pointers(context, builder, signature, arguments, 0, 3, 7, 9)
         x_apart, w_apart, inputs, y_apart = (arguments[i] for i in (2, 5, 6, 11))
-        cells = [[cgutils.alloca_once(builder, _VECTOR) for _ in range(columns)] for _ in range(rows)]
+        cells = [[cgutils.alloca_once(builder, VECTOR) for _ in range(columns)] for _ in range(rows)]
         for cell in itertools.chain(*cells):
-            builder.store(ir.Constant(_VECTOR, [0.0] * WIDTH), cell)
-        x_lines = [_place(builder, x, builder.mul(x_apart, _INDEX(r))) for r in range(rows)]
-        w_lines = [_place(builder, w, builder.mul(w_apart, _INDEX(c))) for c in range(columns)]
+            builder.store(ir.Constant(VECTOR, [0.0] * WIDTH), cell)
+        x_lines = [builder.gep(x, [builder.mul(x_apart, _INDEX(r))]) for r in range(rows)]
+        w_lines = [builder.gep(w, [builder.mul(w_apart, _INDEX(c))]) for c in range(columns)]
         with cgutils.for_range_slice(builder, _INDEX(0), inputs, _INDEX(WIDTH), inc=True) as (k, _):
-            left, right = ([_load(builder, _place(builder, line, k)) for line in lines] for lines in (x_lines, w_lines))
+            left, right = (
+                [build_load(builder, builder.gep(line, [k])) for line in lines] for lines in (x_lines, w_lines)
+            )
             for r in range(rows):
                 for c in range(columns):
-                    total = _multiply_add(builder, left[r], right[c], builder.load(cells[r][c]))
+                    total = build_multiply_add(builder, left[r], right[c], builder.load(cells[r][c]))
                     builder.store(total, cells[r][c])
         for r in range(rows):
-            line = _place(builder, y, builder.mul(y_apart, _INDEX(r)))
+            line = builder.gep(y, [builder.mul(y_apart, _INDEX(r))])
             for c in range(columns):
-                total = _together(builder, builder.load(cells[r][c]))
-                total = builder.fadd(total, builder.load(_place(builder, b, _INDEX(c))))
-                builder.store(total, _place(builder, line, _INDEX(c)))
+                total = build_reduction(builder, builder.load(cells[r][c]), builder.fadd)
+                total = builder.fadd(total, builder.load(builder.gep(b, [_INDEX(c)])))
+                builder.store(total, builder.gep(line, [_INDEX(c)]))
         return context.get_dummy_value()
 
     @intrinsic  # type: ignore[untyped-decorator]

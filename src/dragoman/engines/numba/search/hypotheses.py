@@ -9,7 +9,7 @@ import numpy as np
 
 from dragoman.batch import END
 from dragoman.engines.numba.jit import kernel, part
-from dragoman.engines.numba.sequences import ints, read_back
+from dragoman.engines.numba.search.sequences import ints, read_back
 
 
 @part

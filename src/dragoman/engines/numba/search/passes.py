@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from dragoman.engines.numba.jit import exponential, part
-from dragoman.engines.numba.looking import attend, scores
-from dragoman.engines.numba.products import multiply_at
+from dragoman.engines.numba.search.looking import attend, scores
+from dragoman.engines.numba.search.products import multiply_at
 from dragoman.operations.activations import GELU_CUBE, GELU_SLOPE
 from dragoman.operations.writing import (
     ABSENT,

@@ -2,46 +2,24 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections import namedtuple
+from typing import Any, cast
 
 import numpy as np
 
 from dragoman.batch import END
-from dragoman.engines.numba.products import addresses
+from dragoman.engines.numba.search.products import addresses
 from dragoman.graph import Array
 from dragoman.operations.writing import Flat
 
 MANY, MANY_TIED = 3, 16  # rows from which laying weights out pays; a table must be turned as well
 
 
-class Known(NamedTuple):
-    """A network as kernels take it: what Flat tells, where the products are, and room for panels of weights."""
-
-    theta: Array
-    ends: Array
-    encoders: Array
-    decoders: Array
-    source_positions: Array
-    reference_positions: Array
-    depth: int
-    hidden: int
-    heads: int
-    source_vocabulary: int
-    vocabulary: int
-    pre: bool
-    outside: bool
-    tied: bool
-    positioned: bool
-    activation: int
-    reach: int
-    epsilon: float
-    scale: float
-    product: int
-    transposed_product: int
-    panels: Array
+# A network as kernels take it: what Flat tells, where the products are, and room for panels of weights.
+Known: Any = cast("Any", namedtuple)("Known", (*Flat._fields, "product", "transposed_product", "panels"))
 
 
-def known(flat: Flat, rows: int) -> Known:
+def known(flat: Flat, rows: int) -> Any:
     """`rows` are written at a time: for many, weights are laid out anew, which takes about as long as a step."""
     many = rows >= (MANY_TIED if flat.tied else MANY)
     return Known(*flat, *addresses(), np.empty(flat.theta.size if many else 0, np.float32))

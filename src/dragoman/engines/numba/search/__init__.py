@@ -1,0 +1,10 @@
+"""Whole searches in compiled code: the network and the choice of labels, without Python between them.
+
+tiles, products    y = x W + b for a few rows
+looking, passes    attention, and the Transformer over flat weights
+reading            sources through the encoders
+choosing           what a search reads from logits
+sequences          what is being written, as a tree of rows; hypotheses, what was written
+known              a network as these kernels take it
+greedy, beam       the searches of `decoding`
+"""

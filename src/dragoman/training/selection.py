@@ -1,0 +1,75 @@
+"""How a training is judged while it goes on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+from dragoman.batch import Batch
+from dragoman.errors import ConfigurationError
+from dragoman.loss import CrossEntropy, Loss, LossIndex
+from dragoman.loss.index import Error
+from dragoman.networks import Network
+from dragoman.training.workers import Workers
+
+
+@dataclass(frozen=True)
+class Selection:
+    """How a training is judged while it goes on (thesis 6.1).
+
+    batches  the selection part, the same each time
+    every    steps between evaluations; None: every epoch
+    best_by  error (low is good), accuracy, or a name that `scores` gives (high is good)
+    scores   what else to measure of the network
+    error    how outputs are compared with targets
+    """
+
+    batches: Callable[[], Iterable[Batch]]
+    every: int | None = None
+    best_by: str = "error"
+    scores: Callable[[Network], dict[str, float]] | None = None
+    error: Error = field(default_factory=CrossEntropy)
+
+    def evaluate(self, network: Network, workers: Workers | None = None) -> Loss:
+        """The plain error, without smoothing, dropout or regularization."""
+        tally, plain, workers = Tally(), LossIndex(self.error), workers or Workers()
+        batches = iter(self.batches())
+        while several := list(islice(batches, 4 * workers.threads)):
+            for loss in workers.map(lambda batch: plain.evaluate(network, batch), several):
+                tally.add(loss)
+        return tally.total()
+
+    def merit(self, loss: Loss, scores: dict[str, float]) -> float:
+        """What `best` maximises."""
+        known = {"error": -loss.error, "accuracy": loss.accuracy} | scores
+        if self.best_by not in known:
+            raise ConfigurationError(f"best_by is {', '.join(known)}, got '{self.best_by}'")
+        return known[self.best_by]
+
+
+@dataclass
+class Tally:
+    """The loss of several batches as if they were one: each weighs as much as it has positions."""
+
+    error: float = 0.0
+    hits: float = 0.0
+    positions: float = 0.0
+    last: Loss | None = None
+    batches: int = 0
+
+    def add(self, loss: Loss) -> None:
+        self.error += loss.error * loss.positions
+        self.hits += loss.hits
+        self.positions += loss.positions
+        self.last = loss
+        self.batches += 1
+
+    def total(self) -> Loss:
+        if self.last is None:
+            return Loss(math.nan, 0.0, 0.0, 0.0)
+        if self.batches == 1:
+            return self.last
+        mean = self.error / self.positions if self.positions else math.nan
+        return replace(self.last, error=mean, hits=self.hits, positions=self.positions)
