@@ -40,6 +40,7 @@ def settings(arguments: argparse.Namespace, preset: str) -> dict[str, Any]:
             "protect": False,
         },
         "stopping": {"epochs": arguments.epochs},
+        "threads": arguments.threads,
     }
     if arguments.rate is not None:
         found["optimizer"] = {"rate": arguments.rate}
@@ -152,6 +153,7 @@ def main() -> int:
     parser.add_argument("--rate", type=float, help="another peak (eta_0 of the thesis's schedule)")
     parser.add_argument("--beam", type=int, default=4)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--threads", type=int, help="as many as there are physical cores, unless told")
     parser.add_argument("--work", default="thesis-runs", help="directory of the models")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     arguments = parser.parse_args()

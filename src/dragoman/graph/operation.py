@@ -92,6 +92,10 @@ def operation(
 ) -> Operation[tuple[Value, Value]]: ...
 @overload
 def operation(
+    definition: Callable[..., tuple[tuple[Array, ...], Backward]],
+) -> Operation[tuple[Value, ...]]: ...
+@overload
+def operation(
     definition: Callable[..., tuple[tuple[Array, float], Backward]],
 ) -> Operation[tuple[Value, float]]: ...
 def operation(definition: Callable[..., Any]) -> Operation[Any]:
