@@ -43,6 +43,11 @@ class Initial:
     def normal(self, rows: int, columns: int, deviation: float) -> Array:
         return (self.rng.standard_normal((rows, columns)) * deviation).astype(self.dtype)
 
+    def orthogonal(self, size: int) -> Array:
+        """[size, size]: a rotation, which neither stretches nor shrinks what is multiplied with it again and again."""
+        q, r = np.linalg.qr(self.rng.standard_normal((size, size)))
+        return (q * np.sign(np.diag(r))).astype(self.dtype)
+
     def zeros(self, *shape: int) -> Array:
         return np.zeros(shape, self.dtype)
 

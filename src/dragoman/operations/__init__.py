@@ -7,6 +7,8 @@ from dragoman.operations.embedding import embed
 from dragoman.operations.errors import cross_entropy, linear_cross_entropy, log_error, mean_squared_error
 from dragoman.operations.linear import linear
 from dragoman.operations.normalization import add_normalize, normalize
+from dragoman.operations.recurrent import gru, lstm, rnn
+from dragoman.operations.scores import additive_weights, attend_additive
 from dragoman.operations.softmax import softmax
 from dragoman.operations.structure import (
     add,
@@ -14,6 +16,8 @@ from dragoman.operations.structure import (
     appended_offsets,
     appended_rows,
     concatenate_columns,
+    deal_rows,
+    join_rows,
     mean_rows,
     reshape,
     take_rows,
@@ -28,25 +32,32 @@ __all__ = [
     "activate",
     "add",
     "add_normalize",
+    "additive_weights",
     "append_row",
     "appended_offsets",
     "appended_rows",
     "attend",
+    "attend_additive",
     "attend_cross",
     "attend_self",
     "attend_step",
     "attention_weights",
     "concatenate_columns",
     "cross_entropy",
+    "deal_rows",
     "drop",
     "embed",
+    "gru",
+    "join_rows",
     "linear",
     "linear_cross_entropy",
     "log_error",
+    "lstm",
     "mean_rows",
     "mean_squared_error",
     "normalize",
     "reshape",
+    "rnn",
     "softmax",
     "take_rows",
     "transpose",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from dragoman.errors import ShapeError
@@ -76,6 +78,38 @@ def take_rows(x: Array, *, rows: Array) -> tuple[Array, Backward]:
         return scatter_add(dy, rows, len(x))
 
     return x[rows], backward
+
+
+@operation
+def deal_rows(x: Array, *, rows: Sequence[Array]) -> tuple[tuple[Array, ...], Backward]:
+    """(x[rows[0]], x[rows[1]], ...): the rows dealt out, none of them twice (to the steps of a recurrence)."""
+    check_shapes("deal_rows", x=(x, "N d"))
+    for each in rows:
+        check_rows("deal_rows", each, len(x))
+
+    def backward(*dys: Array | None) -> Array:
+        dx = np.zeros_like(x)
+        for each, dy in zip(rows, dys, strict=True):
+            if dy is not None:
+                dx[each] = dy
+        return dx
+
+    return tuple(x[each] for each in rows), backward
+
+
+@operation
+def join_rows(*xs: Array, rows: Sequence[Array]) -> tuple[Array, Backward]:
+    """y[rows[t]] = xs[t]: what `deal_rows` dealt out, together again; every row of y comes once."""
+    if len(xs) != len(rows) or any(len(x) != len(each) for x, each in zip(xs, rows, strict=True)):
+        raise ShapeError(f"join_rows: arrays of {list(map(len, xs))} rows go to {list(map(len, rows))} places")
+    y = np.empty((sum(map(len, rows)), xs[0].shape[1]), np.result_type(*xs))
+    for x, each in zip(xs, rows, strict=True):
+        y[each] = x
+
+    def backward(dy: Array) -> tuple[Array, ...]:
+        return tuple(dy[each] for each in rows)
+
+    return y, backward
 
 
 @operation

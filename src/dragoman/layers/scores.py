@@ -1,0 +1,97 @@
+"""Attention of a recurrent decoder: how much a state looks at each row of the source (book 7.4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from dragoman.errors import ConfigurationError
+from dragoman.graph import Array, Parameter, Value
+from dragoman.layers.layer import Initial, Layer
+from dragoman.operations import (
+    additive_weights,
+    attend_additive,
+    attend_cross,
+    attention_weights,
+    concatenate_columns,
+    deal_rows,
+    linear,
+)
+
+Score = Literal["dot", "scaled_dot", "general", "concatenation", "additive"]
+DOTS, ADDED = ("dot", "scaled_dot"), ("concatenation", "additive")
+
+
+@dataclass(frozen=True, eq=False)
+class Looked:
+    """The rows v [M, k] that are looked at: what of them scores compare with, and what is taken from them."""
+
+    v: Value
+    keys: Value
+    offsets: Array
+    query_weights: Value | None
+
+
+class ScoredAttention(Layer):
+    """u = sum_tau alpha_tau v<tau>, alpha = softmax over tau of s(z_q, v<tau>)       (book, (7.20), (7.21))
+
+    dot            z_q . z_k, for equal depths
+    scaled_dot     the same / sqrt(depth)
+    general        z_q W_s . z_k
+    concatenation  w_s . tanh(W [z_q, z_k])
+    additive       w_s . tanh(W_sa z_q + W_sb z_k): the same function, its two matrices apart
+    """
+
+    weights: Value
+    key_weights: Value
+    score_weights: Value
+
+    def __init__(self, score: Score, query_depth: int, key_depth: int, initial: Initial) -> None:
+        if score in DOTS and query_depth != key_depth:
+            raise ConfigurationError(
+                f"the score '{score}' compares rows of equal depth, but queries have {query_depth} columns and keys "
+                f"{key_depth}; choose general, concatenation or additive"
+            )
+        self.score = score
+        self.depths = (query_depth, key_depth)
+        if score == "concatenation":
+            self.weights = Parameter(initial.glorot(query_depth + key_depth, key_depth))
+        elif score not in DOTS:
+            self.weights = Parameter(initial.glorot(query_depth, key_depth))
+        if score == "additive":
+            self.key_weights = Parameter(initial.glorot(key_depth, key_depth))
+        if score in ADDED:
+            self.score_weights = Parameter(initial.glorot(key_depth, 1)[:, 0])
+
+    def look_at(self, v: Value, offsets: Array) -> Looked:
+        """What can be computed once for all queries."""
+        if self.score in DOTS:
+            return Looked(v, concatenate_columns(v, v), offsets, None)
+        if self.score == "general":
+            return Looked(v, concatenate_columns(v, v), offsets, self.weights)
+        if self.score == "additive":
+            return Looked(v, linear(v, self.key_weights), offsets, self.weights)
+        q, k = self.depths
+        of_query, of_key = deal_rows(self.weights, rows=(np.arange(q), np.arange(q, q + k)))
+        return Looked(v, linear(v, of_key), offsets, of_query)
+
+    def __call__(self, z: Value, looked: Looked, offsets: Array) -> Value:
+        """z [N, q], offsets [B + 1] of the queries of each sequence -> u [N, k]"""
+        ends = {"offsets": offsets, "memory_offsets": looked.offsets}
+        if self.score in ADDED:
+            return attend_additive(self._query(z, looked), looked.keys, self.score_weights, looked.v, **ends)
+        return attend_cross(self._query(z, looked), looked.keys, heads=1, scaled=self.score == "scaled_dot", **ends)
+
+    @staticmethod
+    def _query(z: Value, looked: Looked) -> Value:
+        return z if looked.query_weights is None else linear(z, looked.query_weights)
+
+    def alpha(self, z: Value, looked: Looked, offsets: Array) -> Array:
+        """The weights [B, Tq, Tk], not recorded."""
+        queries, memory, scaled = self._query(z, looked), looked.offsets, self.score == "scaled_dot"
+        if self.score in ADDED:
+            return additive_weights(queries, looked.keys, self.score_weights, offsets, memory)
+        maps = attention_weights(queries, looked.v, offsets=offsets, memory_offsets=memory, heads=1, scaled=scaled)
+        return np.asarray(maps[:, 0])
