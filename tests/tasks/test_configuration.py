@@ -26,7 +26,7 @@ from dragoman.tasks.configuration import (
 )
 from dragoman.tasks.corpus import open_corpus
 from dragoman.tasks.model import save_configuration
-from dragoman.tasks.recipes import RECIPES
+from dragoman.tasks.recipes import BY_PRESET, RECIPES
 from dragoman.tasks.training import train_translator
 from tests.tasks.models import write_pairs
 
@@ -51,8 +51,9 @@ def test_a_preset_gives_the_sizes_and_single_ones_may_differ() -> None:
 @pytest.mark.parametrize("preset", [None, *PRESETS])
 def test_every_recipe_holds_with_every_preset(recipe: str, preset: str | None) -> None:
     settings = configuration({"recipe": recipe} | ({"preset": preset} if preset else {}))
+    differs = BY_PRESET.get(recipe, {}).get(preset or "", {})
     for section, values in RECIPES[recipe].items():
-        for name, value in values.items():
+        for name, value in {**values, **differs.get(section, {})}.items():
             assert getattr(getattr(settings, section), name) == value
     components.optimizer(settings.optimizer)
     components.schedule(settings.optimizer)

@@ -11,7 +11,14 @@ import pytest
 
 from dragoman.layers.embedding import Positions
 from dragoman.networks import Configuration
-from dragoman.tasks.configuration import TranslationConfiguration, configuration, merged, read_toml, setting_names
+from dragoman.tasks.configuration import (
+    TranslationConfiguration,
+    configuration,
+    merged,
+    read_toml,
+    sections,
+    setting_names,
+)
 from dragoman.tasks.training import train_translator
 from tests.tasks.models import TINY, pairs_file
 
@@ -62,10 +69,8 @@ def test_what_stands_in_a_comment_is_decided_unless_it_is_given() -> None:
 @pytest.mark.parametrize("name", [name for name, (comment, _) in lines().items() if not comment])
 def test_the_names_after_a_value_can_be_chosen(name: str) -> None:
     """A setting with a few names to choose from lists all of them."""
-    model: type[Configuration] = TranslationConfiguration
-    *sections, inner = name.split(".")
-    for section in sections:
-        model = model.model_fields[section].annotation  # type: ignore[assignment]
+    section, _, inner = name.rpartition(".")
+    model: type[Configuration] = sections("transformer")[section] if section else TranslationConfiguration
     annotation = model.model_fields[inner].annotation
     choices = [name for name in get_args(annotation) if isinstance(name, str)]
     line = next(line for line in EXAMPLE.read_text(encoding="utf-8").splitlines() if re.match(rf"{inner} = ", line))

@@ -25,4 +25,7 @@ def read_model(directory: Path, count: int) -> tuple[Transformer, list[Array]]:
     chosen = np.random.default_rng(0).permutation(len(texts))[:count]
     longest = facts.longest[0]
     sources = [add_marks(labels, longest)[0] for labels in tokenizer.encode([texts[i] for i in chosen])]
-    return load_network(facts, directory), sources
+    network = load_network(facts, directory)
+    if not isinstance(network, Transformer):
+        raise ConfigurationError(f"{directory} is a {facts.architecture}; the benchmark compares Transformers")
+    return network, sources

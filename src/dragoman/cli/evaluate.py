@@ -141,10 +141,9 @@ def _write(analysis: TestingAnalysis, translator: Translator, name: str, beam: i
 
 def _facts(translator: Translator, name: str, beam: int) -> dict[str, str]:
     facts = translator.facts
-    data, network = facts.data, facts.network
-    size = f"d = {network.depth}, d_p = {network.perceptron_depth}, h = {network.heads}, tau = {network.layers}"
+    data, size = facts.data, facts.network.told()
     return {
-        "model": f"{translator.directory}: Transformer, {facts.preset or 'own size'} ({size})",
+        "model": f"{translator.directory}: {facts.architecture}, {facts.preset or 'own size'} ({size})",
         "parameters": f"{facts.parameters:,}",
         "trained on": f"{', '.join(data.files)}: {data.parts.get('training', 0):,} pairs, split by {data.split}, "
         f"seed {facts.seed}, recipe {facts.recipe}",

@@ -28,20 +28,21 @@ def inspect(
     tied: Annotated[str, typer.Option(help="Share the embedding tables: none, output or all.")] = "none",
 ) -> None:
     """Print the layers of a network, their shapes, the exact number of parameters, and what it was trained on."""
-    from dragoman.networks import Transformer
+    from dragoman.networks import ARCHITECTURES, Transformer
     from dragoman.networks import preset as named_preset
     from dragoman.tasks.model import load_facts
 
     screen = console()
     if model is not None:
         facts = load_facts(model)
-        _print_network(Transformer(facts.network), f"Transformer, {facts.preset or 'own size'}", screen)
+        network = ARCHITECTURES[facts.architecture].build(facts.network)
+        _print_network(network, f"{facts.architecture}, {facts.preset or 'own size'}", screen)
         _print_facts(facts, screen)
         return
     if preset is None or source_vocabulary is None or reference_vocabulary is None:
         raise ConfigurationError("name a model, or give --preset, --source-vocabulary and --reference-vocabulary")
     configuration = named_preset(preset, source_vocabulary, reference_vocabulary, block=block, tied=tied)
-    _print_network(Transformer(configuration), f"Transformer, {preset}", screen)
+    _print_network(Transformer(configuration), f"transformer, {preset}", screen)
 
 
 def _print_network(network: Any, title: str, screen: Console) -> None:
@@ -58,7 +59,7 @@ def _print_network(network: Any, title: str, screen: Console) -> None:
     for part, size in _by_part(network).items():
         screen.print(f"  {part:<24}{size:>12,}")
     screen.print(f"[bold]  {'total':<24}{network.count():>12,}[/] parameters")
-    if network.configuration.tied != "none":
+    if getattr(network.configuration, "tied", "none") != "none":
         screen.print("  The output weights are the reference embedding's table, counted once.")
 
 
@@ -70,14 +71,19 @@ def _print_facts(facts: ModelFacts, screen: Console) -> None:
         "recipe": f"{facts.recipe}, seed {facts.seed}",
         "training": f"{training.get('steps', 0):,} steps, {training.get('epochs', 0):g} epochs, "
         f"{training.get('ended') or 'not finished'}",
-        "network": f"{network.block}-norm, dropout {network.dropout:g}, {network.positions} positions, "
-        f"tied: {network.tied}",
+        "network": _told(network),
         "longest": f"{facts.longest[0]} source labels, {facts.longest[1]} reference labels",
         "protects": "numbers, addresses, placeholders" if facts.protect else "nothing",
         "dragoman": f"{facts.dragoman}, model format {facts.format}",
     }
     for name, value in told.items():
         screen.print(f"  {name:<12}{value}", highlight=False, markup=False)
+
+
+def _told(network: Any) -> str:
+    if not hasattr(network, "block"):
+        return f"{network.told()}, dropout {network.dropout:g}"
+    return f"{network.block}-norm, dropout {network.dropout:g}, {network.positions} positions, tied: {network.tied}"
 
 
 def _by_layer(network: Any) -> dict[str, list[tuple[str, tuple[int, ...], int]]]:

@@ -14,6 +14,7 @@ from dragoman.cli.options import console
 def plan(
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Sentence pairs, or a configuration.toml.")],
     budget: Annotated[str | None, typer.Option(help="Time you have: 30m, 2h, 1h30m (default: 1h).")] = None,
+    architecture: Annotated[str | None, typer.Option(help="transformer (default), gru-attention, lstm ...")] = None,
     recipe: Annotated[str | None, typer.Option(help="modern (default) or thesis.")] = None,
 ) -> None:
     """Measure this machine for some seconds; predict speed, memory and time of every preset on these pairs."""
@@ -27,7 +28,7 @@ def plan(
     from dragoman.training.workers import single_blas
 
     screen = console()
-    asked_for = {"recipe": recipe, "stopping": {"budget": budget}}
+    asked_for = {"architecture": architecture, "recipe": recipe, "stopping": {"budget": budget}}
     given = merged({"stopping": {"budget": "1h"}}, _from_files(files), _given(asked_for))
     asked = configuration(given)
     corpus = open_corpus(asked.data)
@@ -58,7 +59,8 @@ def plan(
     screen.print(table)
     screen.print("Memory is that of the arrays; Python and its libraries take about 150 MB more.", style="dim")
     command = ["dragoman", "train", *files]
-    for option, value in (("--recipe", recipe), ("--budget", budget or given["stopping"]["budget"])):
+    within = budget or given["stopping"]["budget"]
+    for option, value in (("--architecture", architecture), ("--recipe", recipe), ("--budget", within)):
         command += [option, str(value)] if value else []
     told = f"Next: {shlex.join([*command, '--out', 'model'])}"
     screen.print(told, highlight=False, markup=False, soft_wrap=True)

@@ -30,6 +30,10 @@ def train(
         ),
     ],
     out: Annotated[Path | None, typer.Option(help="Directory of the model; training into it again resumes.")] = None,
+    architecture: Annotated[
+        str | None,
+        typer.Option(help="transformer (default), rnn, lstm, gru, or these with -context or -attention."),
+    ] = None,
     preset: Annotated[str | None, typer.Option(help="small, medium or large; else by the number of pairs.")] = None,
     recipe: Annotated[str | None, typer.Option(help="modern (default) or thesis.")] = None,
     budget: Annotated[str | None, typer.Option(help="Time to train in: 30m, 2h, 1h30m.")] = None,
@@ -62,6 +66,7 @@ def train(
 
     options: dict[str, Any] = {
         "out": None if out is None else str(out),
+        "architecture": architecture,
         "preset": preset,
         "recipe": recipe,
         "seed": seed,

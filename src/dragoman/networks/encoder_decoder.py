@@ -49,6 +49,13 @@ class RecurrentSettings(Configuration):
     activation: Literal["identity", "relu", "logistic", "tanh", "gelu"] = "tanh"
     dropout: float = Field(default=0.0, ge=0, lt=1)
 
+    def told(self) -> str:
+        """Its sizes by the book's letters, and how the decoder hears of the source."""
+        attention = f"attention by the {self.score.replace('_', ' ')} score"
+        heard = {"initial": "first state", "every_step": "context at every step", "attention": attention}
+        ways = [way for way in ("bidirectional", "reversed") if getattr(self, way)]
+        return ", ".join([f"p = {self.depth}, m = {self.units}, L = {self.layers}", heard[self.context], *ways])
+
     @model_validator(mode="after")
     def _halves(self) -> Self:
         if self.bidirectional and self.units % 2:
@@ -165,6 +172,11 @@ class EncoderDecoder(Network):
         s = states[-1][0]
         logits = plain.output(concatenate_columns(s, state.context) if shown else s)
         return value_of(logits), replace(state, states=tuple(states))
+
+    @property
+    def maximum_length(self) -> None:
+        """Nothing in it counts positions."""
+        return
 
     def attention(self, batch: Batch) -> dict[str, Array]:
         """The attention weights, [B, 1, Tq, Tk], by the layer's name; none without attention."""

@@ -61,6 +61,10 @@ class TransformerSettings(Configuration):
             raise ValueError("concatenated positions leave the table narrower than the output, so they cannot be tied")
         return self
 
+    def told(self) -> str:
+        """Its sizes by the thesis's letters."""
+        return f"d = {self.depth}, d_p = {self.perceptron_depth}, h = {self.heads}, tau = {self.layers}"
+
     def _positions_fit(self) -> None:
         if self.positions in NEEDS_MAXIMUM_LENGTH and self.maximum_length is None:
             raise ValueError(f"positions '{self.positions}' need a maximum_length")
@@ -333,6 +337,16 @@ class Transformer(Network):
             epsilon=c.epsilon,
             scale=self.source_embedding.scale,
         )
+
+    @property
+    def maximum_length(self) -> int | None:
+        """Positions it has, where they end somewhere."""
+        return self.configuration.maximum_length
+
+    def alignment(self, batch: Batch) -> Array:
+        """[B, Tq, Tk]: where each position of the reference looked, by the last decoder, all heads' mean."""
+        mean: Array = self.attention(batch)[f"decoder.{len(self.decoder) - 1}.cross_attention"].mean(axis=1)
+        return mean
 
     def attention(self, batch: Batch) -> dict[str, Array]:
         """The attention weights of every layer, [B, h, Tq, Tk], by the layer's name."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from dragoman.batch import Batch
 from dragoman.data.batching import Batching, plan_epoch
 from dragoman.data.dataset import Part
 from dragoman.errors import ConfigurationError
 from dragoman.loss import CrossEntropy, LossIndex, Regularization
-from dragoman.networks import Transformer
+from dragoman.networks import SequenceModel
 from dragoman.optimization import (
     AdaGrad,
     Adam,
@@ -81,12 +81,18 @@ def schedule(settings: OptimizerSettings) -> Schedule:
     return falling(s.rate, max(steps, warm_up + 1), warm_up)
 
 
+def own_outputs(settings: OptimizerSettings) -> Callable[[int], float]:
+    """Scheduled sampling: the share grows evenly from 0 to what is asked for while training lasts."""
+    share, steps = settings.scheduled_sampling, settings.schedule_steps or 1
+    return lambda t: share * min(1.0, t / steps)
+
+
 def stopping(settings: StoppingSettings) -> Stopping:
     s = settings
     return Stopping(s.steps, s.error, s.accuracy, s.epochs, s.budget, s.patience)
 
 
-def freeze_all_but(network: Transformer, part: str) -> None:
+def freeze_all_but(network: SequenceModel, part: str) -> None:
     """Train one part alone (book 7.4); a table that two parts share stays frozen with either."""
     if part == "all":
         return

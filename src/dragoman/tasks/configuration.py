@@ -12,12 +12,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BeforeValidator, Field
 
 from dragoman.data.tokenizer import Kind
 from dragoman.errors import ConfigurationError
-from dragoman.networks import PRESETS, Configuration, TransformerSettings
-from dragoman.tasks.recipes import RECIPES
+from dragoman.networks import ARCHITECTURES, Configuration, ModelSettings, TransformerSettings
+from dragoman.tasks.recipes import RECIPES, recipe_for
 
 UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
 
@@ -81,6 +81,7 @@ class OptimizerSettings(Configuration):
     grouped: bool = True
     accumulate: Positive = 1
     averaging: Fraction = 0.0
+    scheduled_sampling: Fraction = 0.0
 
 
 class StoppingSettings(Configuration):
@@ -122,13 +123,14 @@ class StartSettings(Configuration):
 class TranslationConfiguration(Configuration):
     """A whole training. What is None is decided from the data and written down."""
 
+    architecture: str = "transformer"
     preset: str | None = None
     recipe: str = "modern"
     seed: int = Field(default=0, ge=0, lt=2**63)
     out: str = "model"
     threads: Positive | None = None
     data: DataSettings = DataSettings()
-    network: TransformerSettings = TransformerSettings()
+    network: ModelSettings = TransformerSettings()
     loss: LossSettings = LossSettings()
     optimizer: OptimizerSettings = OptimizerSettings()
     stopping: StoppingSettings = StoppingSettings()
@@ -141,31 +143,41 @@ Settings = dict[str, Any]
 C = TypeVar("C", bound=Configuration)
 
 
+def sections(architecture: str) -> dict[str, type[Configuration]]:
+    """The sections of a configuration; what can be chosen of a network depends on its architecture."""
+    kinds = {name: field.annotation for name, field in TranslationConfiguration.model_fields.items()}
+    found = {name: kind for name, kind in kinds.items() if isinstance(kind, type) and issubclass(kind, Configuration)}
+    return {**found, "network": ARCHITECTURES[architecture].settings}
+
+
 def resolved(path: Path) -> TranslationConfiguration:
     """A configuration that a training saved: what it lacks is None, whatever its recipe says."""
     saved = read_toml(path)
-    settings = {name: _section(name, value, str(path)) for name, value in saved.items()}
-    return _built(TranslationConfiguration, settings, f"{path}: ")
+    _one_of("architecture", saved.get("architecture", "transformer"), ARCHITECTURES)
+    return _whole(saved, str(path))
 
 
 def configuration(given: Mapping[str, Any], where: str = "the settings") -> TranslationConfiguration:
-    """What is given, on top of its recipe and preset."""
-    _check_names(given, TranslationConfiguration, where)
-    recipe, preset = given.get("recipe", "modern"), given.get("preset")
+    """What is given, on top of its recipe, architecture and preset."""
+    name, preset = given.get("architecture", "transformer"), given.get("preset")
+    _one_of("architecture", name, ARCHITECTURES)
+    _check_names(given, name, where)
+    architecture, recipe = ARCHITECTURES[name], given.get("recipe", "modern")
     _one_of("recipe", recipe, RECIPES)
-    layers: list[Mapping[str, Any]] = [RECIPES[recipe]]
     if preset is not None:
-        _one_of("preset", preset, PRESETS)
-        layers.append({"network": PRESETS[preset]})
-    settings = merged(*layers, given)
-    return _built(TranslationConfiguration, {n: _section(n, v, where) for n, v in settings.items()}, f"{where}: ")
+        _one_of("preset", preset, architecture.presets)
+    size = {} if preset is None else architecture.presets[preset]
+    told = recipe_for(recipe, preset, architecture.settings.model_fields)
+    return _whole(merged(told, {"network": size}, {"network": architecture.named}, given), where)
 
 
-def _section(name: str, value: Any, where: str) -> Any:
-    section = TranslationConfiguration.model_fields[name].annotation
-    if not (isinstance(section, type) and issubclass(section, Configuration)):
-        return value
-    return _built(section, value, f"{where}: {name}.")
+def _whole(settings: Mapping[str, Any], where: str) -> TranslationConfiguration:
+    kinds = sections(settings.get("architecture", "transformer"))
+    built = {
+        name: _built(kinds[name], value, f"{where}: {name}.") if name in kinds else value
+        for name, value in settings.items()
+    }
+    return _built(TranslationConfiguration, built, f"{where}: ")
 
 
 def _built(kind: type[C], settings: Mapping[str, Any], place: str) -> C:
@@ -218,33 +230,31 @@ def merged(*layers: Mapping[str, Any]) -> Settings:
     return result
 
 
-def _check_names(given: Mapping[str, Any], model: type[BaseModel], where: str, prefix: str = "") -> None:
+def _check_names(given: Mapping[str, Any], architecture: str, where: str) -> None:
     """A setting that does not exist is told with the nearest one that does."""
+    known, kinds = setting_names(architecture), sections(architecture)
     for name, value in given.items():
-        field = model.model_fields.get(name)
-        if field is None:
-            raise ConfigurationError(f"{where}: there is no setting '{prefix}{name}'; {_nearest(name, prefix)}")
-        section = field.annotation
-        if isinstance(section, type) and issubclass(section, BaseModel):
+        if name not in TranslationConfiguration.model_fields:
+            raise ConfigurationError(f"{where}: there is no setting '{name}'; {_nearest(name, '', known)}")
+        if name in kinds:
             if not isinstance(value, Mapping):
-                raise ConfigurationError(f"{where}: '{prefix}{name}' is a section, such as {name}.x = ...")
-            _check_names(value, section, where, f"{prefix}{name}.")
+                raise ConfigurationError(f"{where}: '{name}' is a section, such as {name}.x = ...")
+            for inner in value:
+                if inner not in kinds[name].model_fields:
+                    hint = _nearest(inner, f"{name}.", known)
+                    raise ConfigurationError(f"{where}: there is no setting '{name}.{inner}'; {hint}")
 
 
-def setting_names() -> list[str]:
+def setting_names(architecture: str = "transformer") -> list[str]:
     """Every setting by its dotted name."""
-    names = []
-    for name, field in TranslationConfiguration.model_fields.items():
-        section = field.annotation
-        if isinstance(section, type) and issubclass(section, BaseModel):
-            names += [f"{name}.{inner}" for inner in section.model_fields]
-        else:
-            names.append(name)
+    names: list[str] = []
+    kinds = sections(architecture)
+    for name in TranslationConfiguration.model_fields:
+        names += [f"{name}.{inner}" for inner in kinds[name].model_fields] if name in kinds else [name]
     return names
 
 
-def _nearest(name: str, prefix: str) -> str:
-    known = setting_names()
+def _nearest(name: str, prefix: str, known: list[str]) -> str:
     inside = [other for other in known if other.startswith(prefix)]
     bare = {other.removeprefix(prefix): other for other in inside}  # what all have in common tells nothing
     close = [bare[found] for found in difflib.get_close_matches(name, bare, 1, 0.6)]

@@ -36,13 +36,15 @@ def sized(given: Mapping[str, Any], pairs: int, base: ModelFacts | None) -> Tran
     if base is None:
         decided: Settings = {} if asked.preset else {"preset": preset_for(pairs)}
         return configuration(merged(decided, given))
+    if given.get("architecture", base.architecture) != base.architecture:
+        raise ConfigurationError(f"{asked.start.model} is a {base.architecture}; leave the architecture out")
     if asked.preset not in (None, base.preset):
         raise ConfigurationError(f"{asked.start.model} is not of the preset '{asked.preset}'; leave the preset out")
     shape = base.network.model_dump(exclude={"source_vocabulary", "reference_vocabulary", "dropout"})
     for name, value in given.get("network", {}).items():
         if name in shape and value != shape[name]:
             raise ConfigurationError(f"network.{name} is {shape[name]!r} in {asked.start.model}; it cannot change")
-    decided = {"network": shape} | ({"preset": base.preset} if base.preset else {})
+    decided = {"architecture": base.architecture, "network": shape} | ({"preset": base.preset} if base.preset else {})
     return configuration(merged(decided, given))
 
 

@@ -12,6 +12,7 @@ from dragoman.analysis import figures
 from dragoman.data.tokenizer import FIRST, MARK
 from dragoman.errors import ConfigurationError, DataError
 from dragoman.graph import value_of
+from dragoman.networks import RecurrentConfiguration
 from dragoman.operations.positions import half_sinusoid, interleaved_sinusoid
 from dragoman.tasks.model import load_testing
 from dragoman.tasks.translator import Alignment, Translator
@@ -42,7 +43,10 @@ def attention(translator: Translator, text: str | None) -> Figure:
 
 def alignment_figure(alignment: Alignment) -> Figure:
     return figures.attention_figure(
-        alignment.weights, _shown(alignment.reference), _shown(alignment.source), "Cross-attention, mean of all heads"
+        alignment.weights,
+        _shown(alignment.reference),
+        _shown(alignment.source),
+        "Where each piece looked",
     )
 
 
@@ -75,6 +79,8 @@ def _usual_words(translator: Translator) -> list[str]:
 def positions(translator: Translator, text: str | None) -> Figure:
     """The positional encoding (book, Figure 7.14)."""
     configuration = translator.network.configuration
+    if isinstance(configuration, RecurrentConfiguration):
+        raise ConfigurationError("a recurrent network has no positional encoding: it reads step by step")
     depth, kind = configuration.depth, configuration.positions
     if kind == "half_sinusoid":
         return figures.positions_figure(half_sinusoid(POSITIONS, depth))
@@ -94,7 +100,10 @@ def activations(translator: Translator, text: str | None) -> Figure:
 
 def architecture(translator: Translator, text: str | None) -> Figure:
     """The network's layers (thesis, Figure 5)."""
-    return figures.architecture_figure(translator.network.configuration)
+    configuration = translator.network.configuration
+    if isinstance(configuration, RecurrentConfiguration):
+        return figures.recurrent_figure(configuration)
+    return figures.architecture_figure(configuration)
 
 
 FIGURES: dict[str, Callable[[Translator, str | None], Figure]] = {

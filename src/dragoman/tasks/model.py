@@ -25,7 +25,15 @@ from pydantic import Field
 from dragoman import __version__
 from dragoman.data.tokenizer import Tokenizer
 from dragoman.errors import ConfigurationError, FileFormatError
-from dragoman.networks import Configuration, Transformer, TransformerConfiguration, load_weights, save_weights
+from dragoman.networks import (
+    ARCHITECTURES,
+    Architecture,
+    Configuration,
+    ModelConfiguration,
+    SequenceModel,
+    load_weights,
+    save_weights,
+)
 from dragoman.training.checkpoints import PARTIAL, replace_file, told_failures
 
 VERSION = 1
@@ -57,7 +65,8 @@ class ModelFacts(Configuration):
     format: int = VERSION
     task: str = "translation"
     dragoman: str = __version__
-    network: TransformerConfiguration
+    architecture: str = "transformer"
+    network: ModelConfiguration
     parameters: int = Field(ge=1)
     longest: tuple[int, int] = Field(default=(64, 64))  # labels of the longest source and reference trained on
     protect: bool = False
@@ -89,12 +98,19 @@ def load_facts(directory: Path) -> ModelFacts:
             "was it written by a later one?"
         )
     try:
-        return ModelFacts(**{**told, "network": TransformerConfiguration(**told.get("network", {}))})
+        architecture = _architecture(told.get("architecture", "transformer"))
+        return ModelFacts(**{**told, "network": architecture.configuration(**told.get("network", {}))})
     except (ConfigurationError, TypeError) as error:
         raise FileFormatError(f"{path}: {error}") from None
 
 
-def save_network(network: Transformer, directory: Path) -> None:
+def _architecture(name: object) -> Architecture:
+    if not isinstance(name, str) or name not in ARCHITECTURES:
+        raise ConfigurationError(f"there is no architecture '{name}'; was it written by a later version?")
+    return ARCHITECTURES[name]
+
+
+def save_network(network: SequenceModel, directory: Path) -> None:
     """Replace the weights whole: a reader sees the old ones or the new ones."""
     work = directory / f"{PARTIAL}weights.safetensors"
     try:
@@ -111,14 +127,14 @@ def _umask() -> int:
     return mask
 
 
-def load_network(facts: ModelFacts, directory: Path) -> Transformer:
+def load_network(facts: ModelFacts, directory: Path) -> SequenceModel:
     path = directory / "weights.safetensors"
     if not path.is_file():
         raise FileFormatError(
             f"{directory} has no weights yet: its training has not come to a first evaluation; "
             "give the same train command again to go on"
         )
-    network = Transformer(facts.network)
+    network = ARCHITECTURES[facts.architecture].build(facts.network)
     load_weights(network, path)
     return network
 

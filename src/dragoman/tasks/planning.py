@@ -15,7 +15,7 @@ from dragoman.data.batching import Batching, BatchStream, plan_epoch
 from dragoman.data.dataset import Dataset, Part
 from dragoman.layers import Run
 from dragoman.loss import CrossEntropy, LossIndex
-from dragoman.networks import Transformer, TransformerConfiguration
+from dragoman.networks import ARCHITECTURES, SequenceModel
 from dragoman.operations import Noise
 from dragoman.optimization import Adam, clipping_factor, gradient_norm
 from dragoman.tasks.configuration import TranslationConfiguration
@@ -53,12 +53,8 @@ def measure(settings: TranslationConfiguration, dataset: Dataset, seconds: float
     optimizer = settings.optimizer
     part, selection = dataset.part("training"), dataset.part("selection")
     stream = BatchStream(part, Batching(optimizer.batch, optimizer.tokens, optimizer.grouped), settings.seed)
-    v_source, v_reference = dataset.about["vocabularies"]
-    network = Transformer(
-        TransformerConfiguration(
-            source_vocabulary=v_source, reference_vocabulary=v_reference, **settings.network.model_dump()
-        )
-    )
+    architecture = ARCHITECTURES[settings.architecture]
+    network = architecture.build(architecture.configured(settings.network.model_dump(), dataset.about["vocabularies"]))
     index, adam = LossIndex(CrossEntropy(settings.loss.smoothing)), Adam()
     workers = Workers(settings.threads or physical_cores())
 
@@ -93,7 +89,7 @@ def measure(settings: TranslationConfiguration, dataset: Dataset, seconds: float
     )
 
 
-def _selection_seconds(network: Transformer, part: Part, most: int = 5) -> float:
+def _selection_seconds(network: SequenceModel, part: Part, most: int = 5) -> float:
     """An evaluation of the whole part, from that of some batches."""
     plan = plan_epoch(part.lengths(), Batching(128), 0, 0)
     chosen = [plan[i] for i in np.linspace(0, len(plan) - 1, min(most, len(plan))).astype(int)]

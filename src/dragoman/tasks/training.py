@@ -13,7 +13,7 @@ from dragoman.data.batching import BatchStream
 from dragoman.engines import use_fastest
 from dragoman.errors import ConfigurationError, DataError
 from dragoman.graph import Array
-from dragoman.networks import Network, Transformer, TransformerConfiguration, load_weights
+from dragoman.networks import ARCHITECTURES, Network, SequenceModel, load_weights
 from dragoman.tasks import components, decisions
 from dragoman.tasks import model as directory_of
 from dragoman.tasks.configuration import TranslationConfiguration, configuration, resolved
@@ -88,8 +88,7 @@ class TranslatorTraining:
             f"{parts['testing']:,} to test on; vocabularies of {v_source:,} and {v_reference:,} labels"
         )
         tell(
-            f"{self.network.count():,} parameters (d = {s.network.depth}, d_p = {s.network.perceptron_depth}, "
-            f"h = {s.network.heads}, tau = {s.network.layers}), recipe {s.recipe}, at most "
+            f"{self.network.count():,} parameters ({s.network.told()}), recipe {s.recipe}, at most "
             f"{decisions.planned_steps(s, self.dataset):,} steps, {s.threads} thread{'s' if s.threads != 1 else ''}"
         )
         latest = None if self.out is None else Checkpoints(self.out / "checkpoints").named("latest")
@@ -120,12 +119,10 @@ class TranslatorTraining:
             )
         return settings
 
-    def _network(self) -> Transformer:
-        v_source, v_reference = self.dataset.about["vocabularies"]
-        configured = TransformerConfiguration(
-            source_vocabulary=v_source, reference_vocabulary=v_reference, **self.settings.network.model_dump()
-        )
-        network = Transformer(configured, self.settings.seed)
+    def _network(self) -> SequenceModel:
+        architecture = ARCHITECTURES[self.settings.architecture]
+        configured = architecture.configured(self.settings.network.model_dump(), self.dataset.about["vocabularies"])
+        network = architecture.build(configured, self.settings.seed)
         if self.base is not None:
             network.theta.assign(self.base.network.theta.values)
         components.freeze_all_but(network, self.settings.start.train)
@@ -141,6 +138,7 @@ class TranslatorTraining:
             shares=settings.data.shares,
         )
         return ModelFacts(
+            architecture=settings.architecture,
             network=self.network.configuration,
             parameters=self.network.count(),
             longest=self._longest(),
@@ -200,6 +198,7 @@ class TranslatorTraining:
             watch=self.watch,
             selection=self._selection(),
             accumulate=s.optimizer.accumulate,
+            own_outputs=components.own_outputs(s.optimizer),
             averaging=s.optimizer.averaging,
             checkpoints=checkpoints,
             save_every=60 * s.checkpoints.minutes,

@@ -34,7 +34,7 @@ from dragoman.decoding.probabilities import log_normalizer
 from dragoman.engines import use_fastest
 from dragoman.errors import ConfigurationError, DataError
 from dragoman.graph import Array, value_of
-from dragoman.networks import Transformer
+from dragoman.networks import SequenceModel
 from dragoman.tasks import model as directory_of
 from dragoman.tasks.model import ModelFacts
 from dragoman.training.workers import Workers, physical_cores, single_blas
@@ -132,7 +132,7 @@ class Unit:
 class Translator:
     """A network, its tokenizers, and what is known about them."""
 
-    def __init__(self, network: Transformer, tokenizers: tuple[Tokenizer, Tokenizer], facts: ModelFacts) -> None:
+    def __init__(self, network: SequenceModel, tokenizers: tuple[Tokenizer, Tokenizer], facts: ModelFacts) -> None:
         self.network = network
         self.source_tokenizer, self.reference_tokenizer = tokenizers
         self.facts = facts
@@ -198,7 +198,7 @@ class Translator:
         return [self._joined(units, choice) for units in cut]
 
     def _units(self, text: str) -> list[Unit]:
-        limit = self.network.configuration.maximum_length
+        limit = self.network.maximum_length
         longest, whole = max(SHORTEST, self.facts.longest[0]), text.strip()
         longest = longest if limit is None else min(longest, limit)
         cut = pieces(whole, lambda piece: len(self._unit(piece).labels) + 2 <= longest)
@@ -247,14 +247,13 @@ class Translator:
             use_fastest()
         batch = max(1, min(BATCH, math.ceil(len(sources) / self.workers.threads)))
         numbers = [zlib.crc32(source.tobytes()) for source in sources]  # draws depend on the text, not on its place
+        network: Any = self.network
         with single_blas():
-            return decode(
-                self.network, sources, choice.method(), longest, prefixes, batch, numbers, each=self.workers.map
-            )
+            return decode(network, sources, choice.method(), longest, prefixes, batch, numbers, each=self.workers.map)
 
     def _room(self, longest: int) -> int:
         """A table of learned positions ends somewhere; the start label takes one of them."""
-        limit = self.network.configuration.maximum_length
+        limit = self.network.maximum_length
         return longest if limit is None else max(1, min(longest, limit - 1))
 
     def _alternatives(self, unit: Unit, hypotheses: list[Hypothesis]) -> list[Alternative]:
@@ -320,8 +319,7 @@ class Translator:
         shown, told, standins = masked_pair(source, written, 0.0) if self._masks else (source, written, {})
         labels = add_marks(self._encode(shown), None)[0]
         whole = add_marks(self.reference_tokenizer.encode([told])[0], None)[0]
-        maps = self.network.attention(Batch.pairs([labels], [whole]))
-        weights = maps[f"decoder.{len(self.network.decoder) - 1}.cross_attention"][0].mean(axis=0)
+        weights = self.network.alignment(Batch.pairs([labels], [whole]))[0]
         spans = {ord(standin): span for span, standin in standins.items()}
         pieces = (self.source_tokenizer.pieces(labels), self.reference_tokenizer.pieces(whole[1:]))
         read, wrote = ([piece.translate(spans) for piece in side] for side in pieces)

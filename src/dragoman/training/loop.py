@@ -12,7 +12,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from dragoman.optimization import Optimizer, Plateau, Schedule, clipping_factor,
 from dragoman.training.averaging import averaged, follow
 from dragoman.training.checkpoints import VERSION, Checkpoints
 from dragoman.training.record import History, Record, overfitting
+from dragoman.training.scheduled import Writing, with_own_outputs
 from dragoman.training.selection import Selection, Tally
 from dragoman.training.stopping import Stopping
 from dragoman.training.workers import Workers
@@ -81,6 +82,7 @@ class Training:
     selection: Selection | None = None
     accumulate: int = 1  # batches whose gradients make one step
     averaging: float = 0.0  # decay of the moving average of theta that is evaluated and kept; 0: theta itself
+    own_outputs: Callable[[int], float] = lambda t: 0.0  # share of the labels read that are its own, after t steps
     checkpoints: Checkpoints | None = None
     save_every: float = math.inf  # seconds between checkpoints, besides those at every round
     history: History | None = None
@@ -182,7 +184,12 @@ class Training:
                 return
 
     def _differentiate(self, batch: Batch, noise: Noise) -> tuple[Loss, Array]:
-        return self._checked(lambda: self.workers.differentiate(self.loss_index, self.network, batch, Run(noise)))
+        share, network = self.own_outputs(self.optimizer.t), self.network
+
+        def prepare(shard: Batch) -> Batch:
+            return with_own_outputs(cast(Writing, network), shard, share, noise) if share else shard
+
+        return self._checked(lambda: self.workers.differentiate(self.loss_index, network, batch, Run(noise), prepare))
 
     def _checked(self, compute: Callable[[], T], step: int | None = None) -> T:
         """A number that is not finite ends the training here, before anything is written."""

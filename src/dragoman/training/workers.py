@@ -103,13 +103,21 @@ class Workers:
         """The function of every part, shared out evenly."""
         return self.map(function, parts)
 
-    def differentiate(self, loss_index: LossIndex, network: Network, batch: Batch, run: Run) -> tuple[Loss, Array]:
+    def differentiate(
+        self,
+        loss_index: LossIndex,
+        network: Network,
+        batch: Batch,
+        run: Run,
+        prepare: Callable[[Batch], Batch] = lambda shard: shard,
+    ) -> tuple[Loss, Array]:
         """The loss of a batch and its gradient, summed over the shards in their order; valid until the next call."""
         shards, total = batch.shards(self.threads), batch.weight
         self._make_room(network, len(shards))
 
         def differentiate(number: int) -> tuple[float, float, Array]:
-            return loss_index.differentiate_error(network, shards[number], run, self._gradients[number], total)
+            shard = prepare(shards[number])
+            return loss_index.differentiate_error(network, shard, run, self._gradients[number], total)
 
         found = self.map(differentiate, range(len(shards)))
         gradient = self._gradients[0]

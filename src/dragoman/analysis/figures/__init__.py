@@ -7,6 +7,7 @@ from dragoman.analysis.figures.canvas import as_svg, save_figure
 from dragoman.analysis.figures.embedding import embedding_figure, principal_plane
 from dragoman.analysis.figures.history import history_figure
 from dragoman.analysis.figures.positions import positions_figure
+from dragoman.analysis.figures.recurrent import recurrent_figure
 
 __all__ = [
     "activations_figure",
@@ -18,5 +19,6 @@ __all__ = [
     "history_figure",
     "positions_figure",
     "principal_plane",
+    "recurrent_figure",
     "save_figure",
 ]

@@ -1,0 +1,163 @@
+"""The recurrent network of book 7.2 and 7.3: one output for every input, from labels or rows of real numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from dragoman.batch import Batch
+from dragoman.errors import ConfigurationError, ShapeError
+from dragoman.graph import Array, Value, value_of
+from dragoman.layers import CellKind, Initial, Perceptron, Recurrent, Run, State
+from dragoman.networks.network import Configuration, Network
+from dragoman.operations.shapes import check_labels
+
+NONE = -1  # nothing is fed back: the first step of a sequence
+
+
+class RecurrentNetworkConfiguration(Configuration):
+    """inputs p, units m and outputs q of the book; labels come in as unit vectors, so that p is their lexicon.
+
+    feedback  the output before, as a unit vector, is added to every input (7.3); then q = p
+    """
+
+    inputs: int = Field(ge=1)
+    units: int = Field(ge=1)
+    outputs: int = Field(ge=1)
+    cell: CellKind = "rnn"
+    layers: int = Field(default=1, ge=1)
+    bidirectional: bool = False
+    activation: Literal["identity", "relu", "logistic", "tanh", "gelu"] = "tanh"  # S_h
+    output_activation: Literal["identity", "relu", "logistic", "tanh", "gelu"] = "identity"  # S_y; the loss has softmax
+    feedback: bool = False
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if self.feedback and self.inputs != self.outputs:
+            raise ValueError(
+                f"what is fed back is added to the inputs, but there are {self.inputs} inputs and "
+                f"{self.outputs} outputs"
+            )
+        if self.feedback and self.bidirectional:
+            raise ValueError("in both directions there is no output before the others to feed back")
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class RecurrentNetworkState:
+    """Where a reading stands: (h,) or (h, c) of each layer, and the label that is fed back, NONE at the start."""
+
+    states: tuple[State, ...]
+    fed: Array
+
+    def __len__(self) -> int:
+        return len(self.fed)
+
+    def select(self, rows: Array) -> RecurrentNetworkState:
+        states = tuple(tuple(value_of(part)[rows] for part in state) for state in self.states)
+        return RecurrentNetworkState(states, self.fed[rows])
+
+
+class RecurrentNetwork(Network):
+    """h<t> = S_h(W_hh h<t-1> + W_hx x<t> + b_h),   y<t> = S_y(W_yh h<t> + b_y)          (book, (7.2))
+
+    with any cell (7.16)-(7.19), in both directions (7.14), stacked (7.15), with output feedback (7.3).
+    """
+
+    def __init__(self, configuration: RecurrentNetworkConfiguration, seed: int = 0, dtype: Any = np.float32) -> None:
+        c = self.configuration = configuration
+        initial = Initial(seed, dtype)
+        self.hidden = Recurrent(c.cell, c.inputs, c.units, initial, c.layers, c.bidirectional, c.activation)
+        self.output = Perceptron(self.hidden.units, c.outputs, initial, c.output_activation)
+        self._bind()
+
+    def __call__(self, batch: Batch, run: Run | None = None) -> Value:
+        """Outputs [N, q] at every row."""
+        return self.read(batch, run)[0]
+
+    def read(
+        self,
+        batch: Batch,
+        run: Run | None = None,
+        states: Sequence[State] = (),
+        cut: int | None = None,
+        fed: Array | None = None,
+    ) -> tuple[Value, list[State]]:
+        """The outputs, and the state of each layer after the last step.
+
+        states  what it begins with: those of a batch whose sequences go on here (plain arrays, so that nothing is
+                passed back to that batch)
+        cut     truncated back-propagation, see dragoman.operations.recurrent.Steps
+        fed     [N] the labels fed back, as `fed_back` finds them; None: the target before (teacher forcing)
+        """
+        x = self.rows(batch)
+        if self.configuration.feedback:
+            x = x + self._unit(self.fed_back(batch) if fed is None else fed, x.dtype)
+        h, finals = self.hidden(x, batch.offsets, run or Run(), states, cut)
+        return self.output(h), finals
+
+    def fed_back(self, batch: Batch, taught: Array | None = None) -> Array:
+        """[N] the label that each step is fed: the target before where it is taught, else its own output before.
+
+        taught  [N] True where the target is fed; None: everywhere, or nowhere in a batch without targets.
+        Between always and never lies scheduled sampling. Nothing is passed back through a label, so it does not
+        matter that they are found before the recorded pass.
+        """
+        fed, later = np.full(len(batch.labels), NONE), np.flatnonzero(batch.positions > 0)
+        if batch.targets is not None:
+            fed[later] = batch.targets[later - 1]
+        if taught is None:
+            taught = np.full(len(fed), batch.targets is not None)
+        if taught[later].all():
+            return fed
+        x, state, alive = self.rows(batch), self.encode(batch), batch.lengths >= 0
+        for t in range(batch.lengths.max(initial=0)):
+            here = batch.lengths > t
+            state, alive = state.select(np.flatnonzero(here[alive])), here
+            rows = batch.offsets[:-1][here] + t
+            if t:
+                fed[rows] = np.where(taught[rows], fed[rows], state.fed)
+            _, state = self._advance(replace(state, fed=fed[rows]), x[rows])
+        return fed
+
+    def rows(self, batch: Batch) -> Array:
+        """x [N, p]: the rows themselves, or the unit vectors of labels."""
+        c, kind = self.configuration, self.theta.values.dtype
+        if batch.labels.ndim == 1:
+            check_labels("RecurrentNetwork", batch.labels, c.inputs)
+            return self._unit(batch.labels, kind)
+        if batch.labels.shape[1] != c.inputs:
+            raise ShapeError(f"rows of {c.inputs} numbers expected, the batch has shape {batch.labels.shape}")
+        return batch.labels.astype(kind)
+
+    def _unit(self, labels: Array, kind: Any) -> Array:
+        """T: the unit vector of each label, 0 for NONE."""
+        rows = np.zeros((len(labels), self.configuration.inputs), kind)
+        there = np.flatnonzero(labels != NONE)
+        rows[there, labels[there]] = 1
+        return rows
+
+    def encode(self, batch: Batch) -> RecurrentNetworkState:
+        """The state before anything is read; of the batch only its size counts."""
+        c, kind = self.configuration, self.theta.values.dtype
+        if c.bidirectional:
+            raise ConfigurationError("a network that reads in both directions cannot write label by label")
+        parts = 2 if c.cell == "lstm" else 1
+        zero = tuple(np.zeros((len(batch), c.units), kind) for _ in range(parts))
+        return RecurrentNetworkState((zero,) * c.layers, np.full(len(batch), NONE))
+
+    def step(self, state: RecurrentNetworkState, labels: Array) -> tuple[Array, RecurrentNetworkState]:
+        """Outputs [B, q] after reading one more label of each sequence, and the state that has read it."""
+        return self._advance(state, self._unit(labels, self.theta.values.dtype))
+
+    def _advance(self, state: RecurrentNetworkState, x: Array) -> tuple[Array, RecurrentNetworkState]:
+        plain = self.plain
+        if self.configuration.feedback:
+            x = x + self._unit(state.fed, x.dtype)
+        states = plain.hidden.step(x, state.states)
+        outputs = value_of(plain.output(states[-1][0]))
+        return outputs, RecurrentNetworkState(tuple(states), outputs.argmax(axis=1))
