@@ -119,7 +119,7 @@ def test_what_is_no_assignment_is_told(assignment: str) -> None:
         ({"rate": 1}, "'rate'", "did you mean 'optimizer.rate'?"),
         ({"data": {"dropout": 1}}, "'data.dropout'", "did you mean 'network.dropout'?"),
         ({"stopping": {"xyzzy": 1}}, "'stopping.xyzzy'", "there is stopping.epochs, stopping.steps, stopping.budget"),
-        ({"xyzzy": 1}, "'xyzzy'", "there is preset, recipe, seed, out, "),
+        ({"xyzzy": 1}, "'xyzzy'", "there is architecture, preset, recipe, seed, out, "),
     ],
 )
 def test_a_setting_that_does_not_exist_is_told_with_one_that_does(given: Any, place: str, hint: str) -> None:
