@@ -269,3 +269,15 @@ def test_mistakes_are_told_in_the_same_words(numba, operation, inputs, options):
     with pytest.raises(DragomanError) as ours:
         operation(*inputs, **options)
     assert (type(ours.value), str(ours.value)) == (type(theirs.value), str(theirs.value))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@few
+@given(rng=generators(), ends=offsets(5), width=st.integers(1, 9), depth=st.integers(1, 9))
+def test_additive_attention(kind, rng, ends, width, depth):
+    """Several queries, one or none look at several rows, one or none."""
+    memory = np.concatenate(([0], np.cumsum(rng.integers(0, 5, len(ends) - 1))))
+    inputs = (drawn(rng, kind, ends[-1], width), drawn(rng, kind, memory[-1], width), drawn(rng, kind, width))
+    values = drawn(rng, kind, memory[-1], depth)
+    pair = both(operations.attend_additive, *inputs, values, offsets=ends, memory_offsets=memory)
+    assert_same(pair, kind)
