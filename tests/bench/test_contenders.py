@@ -16,7 +16,7 @@ from dragoman.bench.workloads import TRAINING
 from dragoman.engines import VARIABLE
 from dragoman.layers import Run
 from dragoman.networks import Transformer, TransformerConfiguration
-from tests.bench.materials import decoding_material, steps_material
+from tests.bench.materials import decoding_material, relative_material, steps_material
 
 
 @pytest.mark.parametrize("workload", TRAINING)
@@ -78,6 +78,15 @@ def test_greedy_labels_are_those_of_ctranslate2(block: str, tmp_path: Path) -> N
     pairs = zip(ours.decode("beam", 8, 24), theirs.decode("beam", 8, 24), strict=True)
     assert sum(mine == its for mine, its in pairs) > 6  # it stops by another rule
     assert len(make_contender("ctranslate2-int8", material, 1).decode("greedy", 8, 24)) == 24
+
+
+@pytest.mark.parametrize("peer", ["torch", "ctranslate2-float32"])
+def test_relative_positions_are_the_same_on_both_sides(peer: str, tmp_path: Path) -> None:
+    pytest.importorskip(peer.partition("-")[0], reason="a peer in decoding: pip install 'dragoman[bench]'")
+    material = relative_material(tmp_path)
+    written = make_contender("dragoman", material, 1).decode("greedy", 8, 24)
+    assert written == make_contender(peer, material, 1).decode("greedy", 8, 24)
+    assert len(set(map(tuple, written))) > 12  # which depend on what is read
 
 
 def test_the_numba_engine_computes_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,14 +81,21 @@ def write_model(material: Material, directory: Path, quantization: str | None) -
 
     c, weights = material.network, material.weights()
     spec = TransformerSpec.from_config(
-        (c["layers"], c["layers"]), c["heads"], pre_norm=c["block"] == "pre", activation=common_spec.Activation.RELU
+        (c["layers"], c["layers"]),
+        c["heads"],
+        pre_norm=c["block"] == "pre",
+        activation=common_spec.Activation.RELU,
+        relative_attention_bias=c["positions"] == "relative",
     )
     spec.config.layer_norm_epsilon = c["epsilon"]
     for stack, side in ((spec.encoder, "source"), (spec.decoder, "reference")):
         name = "encoder" if side == "source" else "decoder"
         table = stack.embeddings[0] if side == "source" else stack.embeddings
         table.weight = weights[f"{side}_embedding.table"]
-        stack.position_encodings.encodings = material.arrays["positions"]
+        if c["positions"] == "relative":
+            _biases(stack.layer, weights[f"{name}.0.self_attention.distance_bias"], both_ways=side == "source")
+        else:
+            stack.position_encodings.encodings = material.arrays["positions"]
         if c["block"] == "pre":
             _normalization(stack.layer_norm, weights, f"{name}_normalization")
         for i, layer in enumerate(stack.layer):
@@ -116,6 +123,20 @@ def _layer(layer: Any, weights: Mapping[str, Array], name: str, cross: bool) -> 
     _linear(layer.ffn.linear_0, weights, f"{name}.perceptron.hidden")
     _linear(layer.ffn.linear_1, weights, f"{name}.perceptron.output")
     _normalization(layer.ffn.layer_norm, weights, f"{name}.perceptron_normalization")
+
+
+def _biases(layers: Any, biases: Array, both_ways: bool) -> None:
+    """Our biases [h, 2 reach + 1] of clipped distances in its buckets, which are those of T5.
+
+    With 2 reach buckets for a direction, the first half are the distances 0 to reach - 1 and all others are far. In an
+    encoder those of what comes later stand behind those of what came before.
+    """
+    reach = biases.shape[1] // 2
+    far = np.minimum(np.arange(2 * reach), reach)
+    ways = [biases[:, reach - far], biases[:, reach + far]] if both_ways else [biases[:, reach - far]]
+    for layer in layers:
+        layer.self_attention.relative_attention_bias = np.ascontiguousarray(np.concatenate(ways, axis=1).T)
+        layer.self_attention.relative_attention_max_distance = np.dtype("int32").type(2 * reach)
 
 
 def _linear(spec: Any, weights: Mapping[str, Array], *names: str) -> None:

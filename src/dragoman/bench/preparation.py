@@ -16,7 +16,13 @@ from dragoman.graph import Array
 from dragoman.networks import Transformer, TransformerConfiguration, save_weights
 from dragoman.operations.positions import half_sinusoid, interleaved_sinusoid
 
-TABLES = {"half_sinusoid": half_sinusoid, "interleaved_sinusoid": interleaved_sinusoid}
+
+def no_table(length: int, depth: int) -> Array:
+    """Relative positions are a parameter."""
+    return np.zeros((length, depth))
+
+
+TABLES = {"half_sinusoid": half_sinusoid, "interleaved_sinusoid": interleaved_sinusoid, "relative": no_table}
 CLIP = 1.0
 NEVER = -1e4  # the logit of what is never written: peers need not be told to leave it out
 SPREAD = 4.0  # standard deviation of the logits, about that of a trained network

@@ -21,12 +21,14 @@ class Attention(nn.Module):
         self.input = nn.Linear(depth, 3 * depth)
         self.projection = nn.Linear(depth, depth)
 
-    def forward(self, x: Tensor, context: Tensor, real: Tensor | None, causal: bool) -> Tensor:
+    def forward(
+        self, x: Tensor, context: Tensor, real: Tensor | None, causal: bool, bias: Tensor | None = None
+    ) -> Tensor:
         if x is context:
             q, k, v = (self._split(part) for part in self.input(x).chunk(3, dim=-1))
         else:
             q, (k, v) = self.queries(x), self.keys_values(context)
-        return self.attend(q, k, v, real, causal)
+        return self.attend(q, k, v, real, causal, bias)
 
     def queries(self, x: Tensor) -> Tensor:
         return self._split(F.linear(x, self.input.weight[: self.depth], self.input.bias[: self.depth]))
@@ -36,17 +38,31 @@ class Attention(nn.Module):
         k, v = both.chunk(2, dim=-1)
         return self._split(k), self._split(v)
 
-    def attend(self, q: Tensor, k: Tensor, v: Tensor, real: Tensor | None, causal: bool = False) -> Tensor:
+    def attend(
+        self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        real: Tensor | None,
+        causal: bool = False,
+        bias: Tensor | None = None,
+    ) -> Tensor:
+        """A bias of positions [h, Tq, Tk] stands in the mask, as PyTorch has it; a causal one hides what is later."""
         mask = None if real is None else real[:, None, None, :]
+        if bias is not None:
+            mask = bias if mask is None else bias.masked_fill(~mask, -torch.inf)
+            causal = False
         y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=causal)
         return self.projection(y.transpose(1, 2).reshape(len(q), -1, self.depth))  # type: ignore[no-any-return]
 
-    def step(self, x: Tensor, past: tuple[Tensor, Tensor] | None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+    def step(
+        self, x: Tensor, past: tuple[Tensor, Tensor] | None, bias: Tensor | None
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         """One new position, x [B, 1, d], after those that are remembered."""
         q, k, v = (self._split(part) for part in self.input(x).chunk(3, dim=-1))
         if past is not None:
             k, v = torch.cat((past[0], k), dim=2), torch.cat((past[1], v), dim=2)
-        return self.attend(q, k, v, None), (k, v)
+        return self.attend(q, k, v, None, bias=bias), (k, v)
 
     def _split(self, x: Tensor) -> Tensor:
         """[B, T, d] -> [B, h, T, d/h]"""
@@ -76,22 +92,30 @@ class Block(nn.Module):
             return x + self.dropout(sublayer(normalization(x)))  # type: ignore[no-any-return]
         return normalization(x + self.dropout(sublayer(x)))  # type: ignore[no-any-return]
 
-    def forward(self, x: Tensor, real: Tensor | None, memory: Tensor | None = None) -> Tensor:
+    def forward(
+        self, x: Tensor, real: Tensor | None, memory: Tensor | None = None, bias: Tensor | None = None
+    ) -> Tensor:
         """A causal mask hides the padding of references by itself, so only source padding is masked."""
         own = None if self.cross else real
-        x = self.around(x, lambda y: self.self_attention(y, y, own, self.cross), self.self_attention_normalization)
+        look_back = lambda y: self.self_attention(y, y, own, self.cross, bias)  # noqa: E731
+        x = self.around(x, look_back, self.self_attention_normalization)
         if memory is not None:
             look = lambda y: self.cross_attention(y, memory, real, False)  # noqa: E731
             x = self.around(x, look, self.cross_attention_normalization)
         return self.around(x, self.perceptron, self.perceptron_normalization)
 
     def step(
-        self, x: Tensor, past: tuple[Tensor, Tensor] | None, memory: tuple[Tensor, Tensor], real: Tensor | None
+        self,
+        x: Tensor,
+        past: tuple[Tensor, Tensor] | None,
+        memory: tuple[Tensor, Tensor],
+        real: Tensor | None,
+        bias: Tensor | None,
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         seen = []
 
         def look_back(y: Tensor) -> Tensor:
-            y, kept = self.self_attention.step(y, past)
+            y, kept = self.self_attention.step(y, past, bias)
             seen.append(kept)
             return y
 
@@ -121,6 +145,10 @@ class Twin(nn.Module):
         self.dropout = nn.Dropout(c["dropout"])
         self.scale = depth**0.5
         self.register_buffer("positions", torch.from_numpy(positions))
+        self.reach = c["relative_reach"] if c["positions"] == "relative" else 0
+        for stack in ("encoder", "decoder"):
+            table = nn.Parameter(torch.zeros(c["heads"], 2 * self.reach + 1)) if self.reach else None
+            self.register_parameter(f"{stack}_bias", table)
         with torch.no_grad():
             load(self, weights)
 
@@ -129,25 +157,41 @@ class Twin(nn.Module):
         return [block for block in self.decoder if isinstance(block, Block)]
 
     def embed(self, table: nn.Embedding, labels: Tensor, first: int = 0) -> Tensor:
-        places = self.positions[first : first + labels.shape[1]]
-        return self.dropout(table(labels) * self.scale + places)  # type: ignore[no-any-return]
+        words = table(labels) * self.scale
+        if not self.reach:
+            words = words + self.positions[first : first + labels.shape[1]]
+        return self.dropout(words)  # type: ignore[no-any-return]
+
+    def bias(self, stack: str, first: int, length: int, causal: bool = False) -> Tensor | None:
+        """[h, Tq, Tk] of relative positions, for the queries from `first` on."""
+        table: Tensor | None = getattr(self, f"{stack}_bias")
+        if table is None:
+            return None
+        distance = torch.arange(length)[None, :] - torch.arange(first, length)[:, None]
+        bias = table[:, distance.clamp(-self.reach, self.reach) + self.reach]
+        return bias.masked_fill(distance > 0, -torch.inf) if causal else bias
 
     def encode(self, source: Tensor, real: Tensor | None) -> Tensor:
         memory = self.embed(self.source_embedding, source)
+        bias = self.bias("encoder", 0, source.shape[1])
         for block in self.encoder:
-            memory = block(memory, real)
+            memory = block(memory, real, bias=bias)
         return self.encoder_normalization(memory)  # type: ignore[no-any-return]
 
     def forward(self, source: Tensor, real: Tensor | None, reference: Tensor) -> Tensor:
         memory = self.encode(source, real)
         x = self.embed(self.reference_embedding, reference)
+        bias = self.bias("decoder", 0, reference.shape[1], causal=True)
         for block in self.decoder:
-            x = block(x, real, memory)
+            x = block(x, real, memory, bias)
         return self.output(self.decoder_normalization(x))  # type: ignore[no-any-return]
 
 
 def load(network: Twin, weights: Mapping[str, Array]) -> None:
     """Copy our weights [in, out] into PyTorch's [out, in]."""
+    for stack in ("encoder", "decoder"):
+        if network.reach:
+            copy(getattr(network, f"{stack}_bias"), weights[f"{stack}.0.self_attention.distance_bias"])
     for name, module in network.named_modules():
         if isinstance(module, Attention):
             copy(module.input.weight, *(weights[f"{name}.{part}.weights"].T for part in ("query", "key", "value")))

@@ -91,8 +91,9 @@ def greedy(network: Twin, sources: list[Array], longest: int) -> list[list[int]]
     active, labels = list(range(len(sources))), torch.full((len(sources),), START)
     for position in range(longest + 1):
         x = network.embed(network.reference_embedding, labels[:, None], position)
+        bias = network.bias("decoder", position, position + 1)
         for number, block in enumerate(decoder):
-            x, past[number] = block.step(x, past[number], remembered[number], real)
+            x, past[number] = block.step(x, past[number], remembered[number], real, bias)
         labels = network.output(network.decoder_normalization(x[:, 0])).argmax(dim=1)
         going = labels != END
         if position == longest or not going.any():

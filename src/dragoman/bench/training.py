@@ -32,7 +32,7 @@ def measure_training(
     size = replace(size, vocabularies=sentences.vocabularies or size.vocabularies)
     batches = sentences.batches(workload, size)
     directory = work / f"{preset}-{name}"
-    configuration = configured(size, block=workload.block, dropout=workload.dropout)
+    configuration = configured(size, block=workload.block, dropout=workload.dropout, positions=workload.positions)
     prepare_steps(directory, configuration, batches, workload.smoothing)
     variables = caches(work, preset)
     names = [OURS, "torch", "gemm", *["torch.compile"] * settings.compile]

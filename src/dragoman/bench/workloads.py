@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from dragoman.errors import ConfigurationError
+from dragoman.layers import Positions
 from dragoman.networks import PRESETS, TransformerConfiguration
 
 
@@ -36,6 +37,7 @@ class Workload:
     length: int | None = None  # of every sentence; None: as real text has them
     grouped: bool = True
     in_order: bool = False  # as an epoch has them
+    positions: Positions = "half_sinusoid"
 
     @property
     def smoothing(self) -> float:
@@ -49,7 +51,15 @@ TRAINING = {
         Workload("grouped", "real lengths, similar ones together, dropout 0.1", "pre", 0.1, 16),
         Workload("unsorted", "the same sentences in any order, dropout 0.1", "pre", 0.1, 16, grouped=False),
         Workload("long", "every sentence of 53 labels, no dropout", "post", 0.0, 4, 53),
-        Workload("epoch", "200 batches of an epoch in its order, dropout 0.1", "pre", 0.1, 200, in_order=True),
+        Workload(
+            "epoch",
+            "200 batches of an epoch in its order, the recipe `modern`",
+            "pre",
+            0.1,
+            200,
+            in_order=True,
+            positions="relative",
+        ),
     )
 }
 EPOCH, DECODING, SCALING = "epoch", "decoding", "scaling"

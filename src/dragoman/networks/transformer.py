@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -186,8 +186,18 @@ class DecoderBlock(Block):
         return self._around(self.perceptron, self.perceptron_normalization, stream, run, first_row)
 
 
+B = TypeVar("B", EncoderBlock, DecoderBlock)
+
+
 def _normalization(c: TransformerConfiguration, initial: Initial, sites: itertools.count[int]) -> Normalization:
     return Normalization(c.depth, initial, c.normalization, c.epsilon, c.dropout, next(sites))
+
+
+def _one_bias(blocks: list[B]) -> list[B]:
+    """The layers of a stack share the bias of relative positions, as those of T5 do: what others know to serve."""
+    for block in blocks:
+        block.self_attention.distance_bias = blocks[0].self_attention.distance_bias
+    return blocks
 
 
 @dataclass(frozen=True)
@@ -237,12 +247,12 @@ class Transformer(Network):
             )
 
         self.source_embedding = embedding(c.source_vocabulary)
-        self.encoder = [EncoderBlock(c, initial, sites) for _ in range(c.layers)]
+        self.encoder = _one_bias([EncoderBlock(c, initial, sites) for _ in range(c.layers)])
         self.encoder_normalization = _normalization(c, initial, sites) if c.block == "pre" else None
         self.reference_embedding = embedding(
             c.reference_vocabulary, self.source_embedding.table if c.tied == "all" else None
         )
-        self.decoder = [DecoderBlock(c, initial, sites) for _ in range(c.layers)]
+        self.decoder = _one_bias([DecoderBlock(c, initial, sites) for _ in range(c.layers)])
         self.decoder_normalization = _normalization(c, initial, sites) if c.block == "pre" else None
         table = None if c.tied == "none" else self.reference_embedding.table
         self.output = Perceptron(c.depth, c.reference_vocabulary, initial, table=table)

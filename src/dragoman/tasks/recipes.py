@@ -6,8 +6,7 @@ thesis  what the thesis writes (chapter 6): post-norm with its own normalization
 modern  what measured best on the selection part of eng-spa (docs/measurements.md): pre-norm, relative positions,
         dropout, label smoothing, a cosine, gradient clipping, and the moving average of the weights. The larger the
         network, the lower its rate and the more is dropped. Pre-norm has two normalizations more than post-norm,
-        4 d parameters, and relative positions 33 for each head of each self-attention: 256 and 264 of Small's
-        1,167,486.
+        4 d parameters, and relative positions 33 for each head on either side: 256 and 264 of Small's 1,167,486.
 """
 
 from __future__ import annotations
