@@ -29,7 +29,7 @@ SETTINGS: list[dict[str, Any]] = [
     {"block": "pre"},
     {"block": "post", "layers": 3},
     {"block": "pre", "layers": 2, "reference_vocabulary": 333, "depth": 64, "heads": 4, "end": 9.0},
-    {"normalization": "outside", "positions": "relative", "relative_reach": 2, "layers": 2},
+    {"normalization": "outside", "positions": "relative", "relative_reach": 2, "layers": 2, "end": 2.0},
     {"tied": "output", "positions": "learned", "maximum_length": 40},
     {"tied": "all", "activation": "gelu", "block": "pre"},
     {"attention_biases": False, "positions": "none", "activation": "identity", "end": 3.0},
@@ -113,6 +113,18 @@ def test_one_sentence_and_many(numba, method):
         same(alone, [together[i]])  # to the last bit: sums have one order, whatever the rows beside them
     empty = compared(network, method, [[]] * 3, 5)
     same(empty[1:], empty[:1] * 2)
+
+
+@pytest.mark.parametrize("engine", ["numpy", "numba"])
+def test_without_scores_the_same_labels(numba, engine):
+    use_engine(engine)
+    network, sources = talkative(block="pre"), [[4, 5, 6], [7], [], [8, 9, 30, 31]]
+    prefixes = [np.array([5]), np.zeros(0, int), np.zeros(0, int), np.array([6, 7])]
+    scored, unscored = (decode(network, sources, method, 9, prefixes) for method in (Greedy(), Greedy(scored=False)))
+    for (one,), (other,) in zip(scored, unscored, strict=True):
+        np.testing.assert_array_equal(one.labels, other.labels)
+        assert one.finished == other.finished
+        assert np.isnan([other.log_probability, other.score]).all()
 
 
 @pytest.mark.parametrize("method", [Greedy(), Beam(3, 0.0, best=3), Beam(4)], ids=str)

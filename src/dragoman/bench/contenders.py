@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -66,7 +67,8 @@ class Ours:
 
     def decode(self, method: str, batch: int, count: int) -> list[list[int]]:
         """The labels of the first sentences; with batch 1, one call for each, as they come."""
-        search, longest = Greedy() if method == "greedy" else Beam(4), self.material.about["longest"]
+        search: Any = Greedy(scored=False) if method == "greedy" else Beam(4)  # the peers give no scores either
+        longest = self.material.about["longest"]
         sentences, each = self.material.sentences()[:count], self.training.workers.map
         calls = [[sentence] for sentence in sentences] if batch == 1 else [sentences]
         found = [decode(self.network, call, search, longest, batch=batch, each=each) for call in calls]

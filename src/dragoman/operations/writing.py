@@ -74,7 +74,9 @@ class Written(NamedTuple):
 
 
 @replaceable
-def write_greedily(flat: Flat, labels: Array, offsets: Array, longest: Array, prefixes: Array) -> Written | None:
+def write_greedily(
+    flat: Flat, labels: Array, offsets: Array, longest: Array, prefixes: Array, *, scored: bool = True
+) -> Written | None:
     """What decoding.Greedy finds for sources packed as a Batch has them. None: nothing was done."""
     return None
 

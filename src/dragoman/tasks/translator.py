@@ -91,6 +91,7 @@ class Choice:
     length_penalty  0 prefers short translations, 1 judges them by their mean log-probability
     sample          draw labels instead, at a temperature, from the top_k or top_p most probable, with a seed
     maximum         labels a translation may have; None: by the length of the text
+    scored          False: greedy translations come sooner, with NaN for their scores
     """
 
     beam: int = 4
@@ -102,6 +103,7 @@ class Choice:
     top_p: float | None = None
     seed: int = 0
     maximum: int | None = None
+    scored: bool = True
 
     def __post_init__(self) -> None:
         if self.sample and self.alternatives > 1:
@@ -114,7 +116,7 @@ class Choice:
     def method(self) -> Greedy | Sampling | Beam:
         if self.sample:
             return Sampling(self.temperature, self.top_k, self.top_p, self.seed)
-        return Greedy() if self.beam == 1 else Beam(self.beam, self.length_penalty, self.alternatives)
+        return Greedy(self.scored) if self.beam == 1 else Beam(self.beam, self.length_penalty, self.alternatives)
 
     def longest(self, source: Array) -> int:
         return 2 * len(source) + 10 if self.maximum is None else self.maximum
@@ -180,7 +182,8 @@ class Translator:
 
     def translate(self, texts: Sequence[str], **choice: Any) -> list[str]:
         """The translation of each text; see `Choice` for the options (beam=4, sample=True, ...)."""
-        return [translation.text for translation in self.translations(texts, Choice(**choice))]
+        unscored = Choice(**{"scored": False, **choice})
+        return [translation.text for translation in self.translations(texts, unscored)]
 
     def translations(
         self, texts: Sequence[str], choice: Choice | None = None, prefixes: Sequence[str] | None = None

@@ -9,7 +9,7 @@ import numpy as np
 
 from dragoman.batch import END, START
 from dragoman.engines.numba.jit import kernel
-from dragoman.engines.numba.search.choosing import CHUNK, highest, normalizer
+from dragoman.engines.numba.search.choosing import CHUNK, highest, normalizer, unnormalized
 from dragoman.engines.numba.search.known import fit, known
 from dragoman.engines.numba.search.passes import decode, logits
 from dragoman.engines.numba.search.reading import read
@@ -22,7 +22,7 @@ ENGINE = "numba"
 
 
 @kernel
-def greedy(net: Any, memory: Any, memory_places: Any, offsets: Any, longest: Any, prefixes: Any) -> Any:
+def greedy(net: Any, memory: Any, memory_places: Any, offsets: Any, longest: Any, prefixes: Any, scored: Any) -> Any:
     """(whether all went well, labels, offsets, totals, finished)"""
     count, n, d = offsets.shape[0] - 1, net.vocabulary, net.depth
     past, parents = np.empty((net.decoders.shape[0], count * ROOM * 3 * d), np.float32), ints(count * ROOM)
@@ -52,7 +52,7 @@ def greedy(net: Any, memory: Any, memory_places: Any, offsets: Any, longest: Any
                 r, s = first + i, sentence[first + i]
                 forced = forced_at(prefixes, s, t)
                 label[0], value[0] = forced, y[i * n + max(forced, 0)]
-                whole = normalizer(y, i * n, n, maxima)
+                whole = normalizer(y, i * n, n, maxima) if scored else unnormalized(y, i * n, n, maxima)
                 if forced == FREE:
                     highest(y, i * n, n, maxima, 1, value, label)
                 chosen = value[0] - whole
@@ -80,12 +80,18 @@ def greedy(net: Any, memory: Any, memory_places: Any, offsets: Any, longest: Any
 
 
 @writing.write_greedily.register(ENGINE)
-def write_greedily(flat: Flat, labels: Array, offsets: Array, longest: Array, prefixes: Array) -> Any:
+def write_greedily(
+    flat: Flat, labels: Array, offsets: Array, longest: Array, prefixes: Array, *, scored: bool = True
+) -> Any:
     if not fit(flat, labels):
         return NotImplemented
     net = known(flat, len(longest))
     well, *memory = read(net, labels.astype(np.int64), offsets, prefixes)
     if not well:
         return NotImplemented
-    well, *found = greedy(net, *memory, offsets, longest, prefixes)
-    return Written(np.ones(len(longest), np.int64), *found) if well else NotImplemented
+    well, found, ends, totals, finished = greedy(net, *memory, offsets, longest, prefixes, scored)
+    if not well:
+        return NotImplemented
+    if not scored:
+        totals[:] = math.nan
+    return Written(np.ones(len(longest), np.int64), found, ends, totals, finished)
