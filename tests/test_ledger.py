@@ -34,6 +34,9 @@ def test_every_statement_is_there_in_a_line_of_its_own() -> None:
     [
         ("thesis", r"T-"),
         ("book, chapter 7", r"B-7\.(34eq|5-(argmax|sample|beam|teacherpar|parallel)|4-freeze|2-teacher)$"),
+        ("book, chapter 7", r"B-7\.([1-2]|[4-9]|1[0-36-9])eq$|B-F7\.(3-7\.4|6|8)$"),
+        ("book, chapter 7", r"B-7\.2-(goals|state|out|ffanalogy|adjoint|bptt|tbptt)$"),
+        ("book, chapter 7", r"B-7\.3-(combo|gates|lstm1|lstmstack|grustack)$"),
         ("notes", r"N-"),
         ("custom-net sheet", r"C-"),
         ("lecture", r"L-(1[2-9]|[2-5]\d)-"),

@@ -1,4 +1,4 @@
-"""Toy tasks that a sound network learns to 100 %: copy a sequence, reverse it, sort it, or add two numbers."""
+"""Toy tasks that a sound network learns to 100 %: copy a sequence, reverse it, sort it, add two numbers, or recall."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from dragoman.batch import END, START
+from dragoman.batch import END, START, Batch
 from dragoman.errors import ConfigurationError
 
 FIRST_LABEL = END + 1
@@ -51,6 +51,28 @@ def toy_texts(task: Task, seed: int = 0) -> list[tuple[str, str]]:
         (_text(source), _text(answer))
         for source, answer in _draw(task, _SUMS if task == "add" else _SEQUENCES, np.random.default_rng(seed))
     ]
+
+
+def recall_batch(samples: int, symbols: int, gap: int, rng: np.random.Generator, questions: int = 1) -> Batch:
+    """A label to remember, a gap of labels that mean nothing, and the question which it was; `questions` times over.
+
+    labels  0 ... symbols - 1 are remembered, as many more stand in the gaps, and the last one, 2 symbols, asks:
+            a lexicon of 2 symbols + 1 words, of which the first `symbols` are answers
+    targets the label to remember; only the rows that ask weigh in the loss
+    """
+    if samples < 1 or symbols < 1 or gap < 0 or questions < 1:
+        raise ConfigurationError(
+            "to recall takes at least 1 sample, 1 symbol, a gap of 0 and 1 question; "
+            f"got {samples} samples, {symbols} symbols, a gap of {gap} and {questions} questions"
+        )
+    shape = (samples, questions, gap + 2)
+    remembered = rng.integers(0, symbols, (samples, questions, 1))
+    labels = rng.integers(symbols, 2 * symbols, shape)
+    labels[:, :, :1], labels[:, :, -1] = remembered, 2 * symbols
+    asked = np.zeros(shape, np.float32)
+    asked[:, :, -1] = 1
+    offsets = np.arange(samples + 1) * questions * (gap + 2)
+    return Batch(labels.ravel(), offsets, np.broadcast_to(remembered, shape).ravel(), asked.ravel())
 
 
 def _text(symbols: list[int]) -> str:

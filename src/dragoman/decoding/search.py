@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
@@ -156,17 +156,13 @@ def at_once(network: Any, method: Any, batch: Batch, request: Request) -> list[l
     written: Written | None = None if flat is None else method.write(flat, batch, request)
     if written is None:
         return None
-    penalty, found, i = getattr(method, "length_penalty", 1.0), [], 0
-    ends = written.offsets.tolist()
-    for count in written.counts.tolist():
-        found.append(
-            [
-                Hypothesis.of(written.labels[ends[j] : ends[j + 1]], written.totals[j], written.finished[j], penalty)
-                for j in range(i, i + count)
-            ]
-        )
-        i += count
-    return found
+    penalty, ends, labels = getattr(method, "length_penalty", 1.0), written.offsets.tolist(), written.labels
+    each = zip(pairwise(ends), written.totals.tolist(), written.finished.tolist(), strict=True)
+    all_found = (
+        Hypothesis(labels[a:b], total, finished, total / max(1, b - a + finished) ** penalty)
+        for (a, b), total, finished in each  # plain numbers: this is all that is left to do in Python
+    )
+    return [list(islice(all_found, count)) for count in written.counts.tolist()]
 
 
 def _request(

@@ -10,11 +10,12 @@ from typing import Literal
 
 from dragoman.analysis.audit.claim import CLAIMS, CORRECTIONS, VISIBLY_WRONG, Claim, Correction, Evidence
 
-SOURCES = {"T": "Thesis", "N": "Notes", "C": "Custom-net sheet", "L": "Lecture"}
+SOURCES = {"T": "Thesis", "N": "Notes", "B": "Book", "C": "Custom-net sheet", "L": "Lecture"}
 MODULES = (
     *("architecture", "errors", "layers", "attention", "backpropagation"),  # thesis, chapters 1, 3 and 4
     *("loss_index", "optimization", "convergence"),  # thesis, section 4.1 and chapter 5
     *("notes_calculus", "notes_blocks", "notes_descent"),
+    *("recurrence", "recurrence_corrections", "vanishing"),  # book, section 7.2
     *("sheet_two_layer", "sheet_encoder", "sheet_corrections"),
     "lecture",
     "corrections",
