@@ -1,0 +1,154 @@
+"""Recurrent networks beside the Transformer: the same pairs, vocabularies, epochs and recipe, one run.
+
+    python benchmarks/architectures.py phrases --epochs 8
+    python benchmarks/architectures.py eng-spa.tsv.gz --pairs 30000 --epochs 10 --figure bleu.png
+
+For every architecture: parameters, tokens a second while it trains, accuracy and BLEU on the testing part, and BLEU by
+the length of the source, which is where the book expects a fixed context to fail and attention to help. Each is trained
+in a process of its own; the same command again goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+NAMES = ("rnn", "rnn-reversed", "rnn-attention", "lstm", "lstm-reversed", "lstm-context", "lstm-attention")
+NAMES = (*NAMES, "gru", "gru-reversed", "gru-context", "gru-attention", "transformer")
+
+
+def settings(arguments: argparse.Namespace, name: str) -> dict[str, Any]:
+    """`-reversed` reads the source from its end; everything else is the same for all."""
+    architecture = name.removesuffix("-reversed")
+    return {
+        "architecture": architecture,
+        "preset": arguments.preset,
+        "seed": arguments.seed,
+        "threads": arguments.threads,
+        "data": {"files": [str(arguments.file)], "shares": [0.8, 0.1, 0.1], "protect": False},
+        "network": {"dropout": 0.1} | ({"reversed": True} if name.endswith("-reversed") else {}),
+        "optimizer": {"rate": 0.005},
+        "stopping": {"epochs": arguments.epochs},
+    }
+
+
+def run(arguments: argparse.Namespace, name: str) -> dict[str, Any]:
+    """Train and test one architecture, in this process."""
+    from threadpoolctl import threadpool_limits
+
+    from dragoman.tasks.model import load_testing
+    from dragoman.tasks.training import train_translator
+    from dragoman.tasks.translator import Choice
+    from dragoman.training import History
+
+    out = Path(arguments.work) / name
+    translator, _ = train_translator(settings(arguments, name), out, tell=lambda text: print(text, file=sys.stderr))
+    with threadpool_limits(1):
+        found = translator.evaluate(load_testing(out), Choice(beam=4))
+    history = History(out / "history.jsonl").lines()
+    return {
+        "architecture": name,
+        "parameters": translator.facts.parameters,
+        "tokens_per_second": statistics.median(line["tokens_per_second"] for line in history),
+        "selection_error": min(line["selection_error"] for line in history),
+        "sentences": found.sentences,
+        "accuracy": found.accuracy,
+        "bleu": [found.bleu.value, found.bleu.low, found.bleu.high, found.bleu.signature],
+        "lengths": [(scores.words, scores.sentences, scores.bleu) for scores in found.lengths],
+    }
+
+
+def first_pairs(arguments: argparse.Namespace) -> None:
+    """A file of `--pairs` pairs evenly over the whole one, beside the models."""
+    from dragoman.data import read_records
+
+    part = Path(arguments.work) / f"{arguments.pairs}-pairs.tsv"
+    if not part.exists():
+        part.parent.mkdir(parents=True, exist_ok=True)
+        pairs = [record.fields for record in read_records([arguments.file])]
+        chosen = islice(pairs, 0, None, max(1, len(pairs) // arguments.pairs))
+        lines = ("\t".join(" ".join(text.split()) for text in pair) for pair in islice(chosen, arguments.pairs))
+        part.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    arguments.file = part
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    classes = list(dict.fromkeys(name for row in rows for name, _, _ in row["lengths"]))
+    heads = ["network", "parameters", "tokens/s", "accuracy", "BLEU", *(f"{name} words" for name in classes)]
+    lines = ["| " + " | ".join(heads) + " |", "|---|" + (len(heads) - 1) * "---:|"]
+    for row in rows:
+        by_length = {name: bleu for name, _, bleu in row["lengths"]}
+        bleu = row["bleu"]
+        cells = [
+            row["architecture"],
+            f"{row['parameters']:,}",
+            f"{row['tokens_per_second']:,.0f}",
+            f"{row['accuracy']:.4f}",
+            f"{bleu[0]:.1f} ({bleu[1]:.1f} to {bleu[2]:.1f})",
+            *(f"{by_length[name]:.1f}" if name in by_length else "" for name in classes),
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    counts = ", ".join(f"{name}: {count:,}" for name, count, _ in rows[0]["lengths"])
+    return "\n".join([*lines, "", f"{rows[0]['sentences']:,} sentences by words ({counts}); `{rows[0]['bleu'][3]}`"])
+
+
+def draw(rows: list[dict[str, Any]], path: Path) -> None:
+    """BLEU by the length of the source; a colour for each cell, a line style for each way."""
+    from dragoman.analysis.figures.canvas import new_figure, save_figure
+
+    colours = {"rnn": "C7", "lstm": "C0", "gru": "C2", "transformer": "C3"}
+    styles = {"": ":", "reversed": "-.", "context": "--", "attention": "-"}
+    figure = new_figure(8.0, 4.4)
+    axes = figure.add_subplot()
+    classes = [name for name, _, _ in rows[0]["lengths"]]
+    for row in rows:
+        cell, _, way = row["architecture"].partition("-")
+        style = "-" if cell == "transformer" else styles[way]
+        by_length = {name: bleu for name, _, bleu in row["lengths"]}
+        scores = [by_length.get(name, float("nan")) for name in classes]
+        axes.plot(classes, scores, style, color=colours[cell], marker="o", markersize=3, label=row["architecture"])
+    axes.set(xlabel="words of the source", ylabel="BLEU", ylim=(0, None))
+    axes.legend(fontsize=7, ncols=1, loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+    axes.grid(alpha=0.3)
+    save_figure(figure, path)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", help="pairs, or the built-in corpus `phrases`")
+    parser.add_argument("--names", default=",".join(NAMES))
+    parser.add_argument("--preset", default="small")
+    parser.add_argument("--pairs", type=int, help="so many of the file, evenly over it")
+    parser.add_argument("--epochs", type=int, default=8)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--threads", type=int)
+    parser.add_argument("--work", default="architectures", help="directory of the models")
+    parser.add_argument("--figure", type=Path)
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.pairs:
+        first_pairs(arguments)
+    if arguments.one:
+        print(json.dumps(run(arguments, arguments.one)))
+        return 0
+    rows = []
+    for name in arguments.names.split(","):
+        command = [sys.executable, __file__, *sys.argv[1:], "--one", name]
+        rows.append(json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout))
+        print(f"{name}: BLEU {rows[-1]['bleu'][0]:.1f}", file=sys.stderr, flush=True)
+    place = Path(arguments.work) / "results.json"
+    place.write_text(json.dumps(rows, indent=2, ensure_ascii=False), encoding="utf-8")
+    print(table(rows))
+    if arguments.figure:
+        draw(rows, arguments.figure)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
