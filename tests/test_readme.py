@@ -22,13 +22,11 @@ def blocks(language: str, text: str = README) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
 
 
-DATA = (ROOT / "docs" / "data.md").read_text(encoding="utf-8")
+PAGES = [README, *((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("data.md", "recurrent.md"))]
 COMMANDS = list(
-    dict.fromkeys(line for block in blocks("sh") + blocks("sh", DATA) for line in block.splitlines() if line)
+    dict.fromkeys(line for page in PAGES for block in blocks("sh", page) for line in block.splitlines() if line)
 )
-
-
-PROGRAMS = blocks("python") + blocks("python", DATA)
+PROGRAMS = [program for page in PAGES for program in blocks("python", page)]
 
 
 def run(arguments: list[str], place: Path) -> subprocess.CompletedProcess[str]:

@@ -18,6 +18,7 @@ _HOMES = {
     "cached_dataset": "cache",
     "prepare": "dataset",
     "read_records": "readers",
+    "recall_batch": "toys",
     "toy_pairs": "toys",
     "toy_texts": "toys",
 }

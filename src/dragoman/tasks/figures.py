@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dragoman.analysis import figures
+import numpy as np
+
+from dragoman.analysis import figures, recall
+from dragoman.analysis.adjoints import adjoint_norms, embedded, untrained_norms
 from dragoman.data.tokenizer import FIRST, MARK
 from dragoman.errors import ConfigurationError, DataError
-from dragoman.graph import value_of
-from dragoman.networks import RecurrentConfiguration
+from dragoman.graph import Array, value_of
+from dragoman.networks import EncoderDecoder, RecurrentConfiguration
 from dragoman.operations.positions import half_sinusoid, interleaved_sinusoid
 from dragoman.tasks.model import load_testing
 from dragoman.tasks.translator import Alignment, Translator
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
 
 POSITIONS = 64
 WORDS = 40
+SEQUENCES, STEPS = 8, 60  # that gradients are followed back on
 
 
 def history(translator: Translator, text: str | None) -> Figure:
@@ -106,8 +111,40 @@ def architecture(translator: Translator, text: str | None) -> Figure:
     return figures.architecture_figure(configuration)
 
 
+def gradients(translator: Translator, text: str | None) -> Figure:
+    """Adjoints that vanish or explode on the testing sentences (or on a text), and what helps (book 7.2)."""
+    network = translator.network
+    labels, c = _joined(translator, text), network.configuration
+    if isinstance(network, EncoderDecoder):
+        cell = network.encoder.forward[0]
+        read = labels[:, ::-1] if network.configuration.reversed else labels
+        x = embedded(network.source_embedding, read)
+        own = {f"this model's {cell.kind.upper()}, trained": adjoint_norms(cell, x)}
+        units, told = cell.units, f"Cells of this model's sizes ({c.depth} → {cell.units}) before training"
+    else:
+        units, own = c.depth, {}
+        told = f"This model is a Transformer; cells of its depth ({units} → {units}) before training"
+    return figures.gradients_figure(
+        untrained_norms(labels, c.source_vocabulary, c.depth, units),
+        own,
+        recall.recall_curves(),
+        math.log(recall.SYMBOLS),
+        (told, recall.told()),
+    )
+
+
+def _joined(translator: Translator, text: str | None) -> Array:
+    """[SEQUENCES, STEPS] source labels, sentence after sentence, from the first again where there are too few."""
+    pairs = [] if text is not None or translator.directory is None else load_testing(translator.directory)
+    texts = [source for source, _ in pairs] if text is None else [text]
+    labels = np.concatenate([np.zeros(0, np.int64), *translator.source_tokenizer.encode(texts)])
+    if not len(labels):
+        raise ConfigurationError("gradients are measured on testing sentences or a text, and there is none: --text")
+    return np.resize(labels, (SEQUENCES, STEPS))
+
+
 FIGURES: dict[str, Callable[[Translator, str | None], Figure]] = {
-    drawn.__name__: drawn for drawn in (history, attention, embeddings, positions, activations, architecture)
+    drawn.__name__: drawn for drawn in (history, attention, embeddings, positions, activations, architecture, gradients)
 }
 
 

@@ -1,6 +1,6 @@
 """The numba engine: the operations on fused kernels, compiled when first used and kept on disk."""
 
-from dragoman.engines.numba import additive, attending, operations, sweeps
+from dragoman.engines.numba import additive, attending, operations, recurrent, sweeps
 from dragoman.engines.numba.search import beam, greedy
 
-__all__ = ["additive", "attending", "beam", "greedy", "operations", "sweeps"]
+__all__ = ["additive", "attending", "beam", "greedy", "operations", "recurrent", "sweeps"]

@@ -1,0 +1,175 @@
+"""The recurrences of dragoman.operations on compiled kernels. What no kernel covers is left to the definition."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dragoman import operations
+from dragoman.engines.numba import blas
+from dragoman.engines.numba.arguments import NO_NUMBERS, NO_ROWS, REAL
+from dragoman.engines.numba.recurrent import gru as gru_kernels
+from dragoman.engines.numba.recurrent import lstm as lstm_kernels
+from dragoman.engines.numba.recurrent import panels
+from dragoman.engines.numba.recurrent import rnn as rnn_kernels
+from dragoman.engines.numba.recurrent.steps import states_before, weights_derivative
+from dragoman.graph import Array, Pending
+
+ENGINE = "numba"
+
+
+def _fits(blocks: int, x: Array, weights: Array, states: tuple[Array | None, ...], offsets: Array, cut: Any) -> bool:
+    """Every mistake is the definition's."""
+    arrays = [array for array in (x, weights, *states) if array is not None]
+    if blas.GEMM is None or weights.dtype not in REAL or any(array.dtype != weights.dtype for array in arrays):
+        return False
+    if weights.ndim != 2 or x.ndim != 2 or not weights.size or (cut is not None and cut < 1):
+        return False
+    if offsets.ndim != 1 or offsets.dtype.kind not in "iu" or not len(offsets):
+        return False
+    m = len(weights)
+    if weights.shape[1] != blocks * m or x.shape[1] != blocks * m:
+        return False
+    if any(state is not None and state.shape != (len(offsets) - 1, m) for state in states):
+        return False
+    return bool(offsets[0] == 0 and offsets[-1] == len(x) and (offsets[1:] >= offsets[:-1]).all())
+
+
+def _products(kind: Any, offsets: Array) -> tuple[int, int, int, int]:
+    """Addresses of the products; weights are laid out in panels where more than one step uses them."""
+    assert blas.GEMM is not None
+    several = kind == np.float32 and np.diff(offsets).max(initial=0) > 1
+    return blas.GEMM[kind], *(panels.addresses() if several else (0, 0, 0))
+
+
+def _given(array: Array | None, kind: Any) -> Array:
+    """As kernels take it; of no size where there is none."""
+    return NO_ROWS[kind] if array is None else np.ascontiguousarray(array)
+
+
+def _like(array: Array | None, kind: Any) -> Array:
+    return NO_ROWS[kind] if array is None else np.empty(array.shape, kind)
+
+
+def _weights_derivative(
+    products: tuple[int, ...], h: Array, initial: Array, offsets: Array, reverse: bool, dx: Array, weights: Array
+) -> Pending:
+    """The states before, transposed, times dx, written straight to where it belongs."""
+
+    def write(out: Array) -> None:
+        before = states_before(h, initial, offsets, reverse)
+        weights_derivative(products[0], before, dx, 0, out, 0, out.shape[1])
+
+    return Pending(weights.shape, weights.dtype, write)
+
+
+@operations.rnn.register(ENGINE)
+def rnn(
+    x: Array,
+    weights: Array,
+    initial: Array | None = None,
+    *,
+    offsets: Array,
+    activation: str = "tanh",
+    reverse: bool = False,
+    cut: int | None = None,
+) -> Any:
+    chosen = rnn_kernels.ACTIVATIONS.get(activation)
+    if chosen is None or not _fits(1, x, weights, (initial,), offsets, cut):
+        return NotImplemented
+    kind, samples = x.dtype, len(offsets) - 1
+    products, ends = _products(kind, offsets), offsets.astype(np.int64, copy=False)
+    w, start = np.ascontiguousarray(weights), _given(initial, kind)
+    h, slopes, final = np.empty(x.shape, kind), np.empty(x.shape, kind), np.empty((samples, len(w)), kind)
+    rnn_kernels.forward(products, np.ascontiguousarray(x), w, start, chosen, ends, reverse, h, final, slopes)
+
+    def backward(dh: Array | None, dfinal: Array | None) -> tuple[Array, Pending, Array | None]:
+        dx, dinitial = slopes, _like(initial, kind)
+        deltas = _given(dh, kind), _given(dfinal, kind)
+        rnn_kernels.backward(products, w, start, ends, reverse, cut or 0, dx, *deltas, dinitial)
+        dweights = _weights_derivative(products, h, start, ends, reverse, dx, w)
+        return dx, dweights, None if initial is None else dinitial
+
+    return (h, final), backward
+
+
+@operations.lstm.register(ENGINE)
+def lstm(
+    x: Array,
+    weights: Array,
+    initial: Array | None = None,
+    initial_cell: Array | None = None,
+    *,
+    offsets: Array,
+    reverse: bool = False,
+    cut: int | None = None,
+) -> Any:
+    if not _fits(4, x, weights, (initial, initial_cell), offsets, cut):
+        return NotImplemented
+    kind, m = x.dtype, len(weights)
+    products, ends = _products(kind, offsets), offsets.astype(np.int64, copy=False)
+    w, start, start_cell = np.ascontiguousarray(weights), _given(initial, kind), _given(initial_cell, kind)
+    h, c, gates = np.empty((len(x), m), kind), np.empty((len(x), m), kind), np.empty(x.shape, kind)
+    final, final_cell = (np.empty((len(offsets) - 1, m), kind) for _ in range(2))
+    lstm_kernels.forward(
+        products, np.ascontiguousarray(x), w, start, start_cell, ends, reverse, h, c, final, final_cell, gates
+    )
+
+    def backward(
+        dh: Array | None, dc: Array | None, dfinal: Array | None, dfinal_cell: Array | None
+    ) -> tuple[Array, Pending, Array | None, Array | None]:
+        deltas = (_given(delta, kind) for delta in (dh, dc, dfinal, dfinal_cell))
+        dinitial, dcell = _like(initial, kind), _like(initial_cell, kind)
+        lstm_kernels.backward(
+            products, w, start, start_cell, ends, reverse, cut or 0, c, gates, *deltas, dinitial, dcell
+        )
+        dx = gates
+        dweights = _weights_derivative(products, h, start, ends, reverse, dx, w)
+        return dx, dweights, None if initial is None else dinitial, None if initial_cell is None else dcell
+
+    return (h, c, final, final_cell), backward
+
+
+@operations.gru.register(ENGINE)
+def gru(
+    x: Array,
+    weights: Array,
+    initial: Array | None = None,
+    biases: Array | None = None,
+    *,
+    offsets: Array,
+    reverse: bool = False,
+    cut: int | None = None,
+) -> Any:
+    if not _fits(3, x, weights, (initial,), offsets, cut) or not _biases_fit(biases, weights):
+        return NotImplemented
+    kind, m, after = x.dtype, len(weights), biases is not None
+    products, ends = _products(kind, offsets), offsets.astype(np.int64, copy=False)
+    w, start = np.ascontiguousarray(weights), _given(initial, kind)
+    b = NO_NUMBERS[kind] if biases is None else np.ascontiguousarray(biases)
+    h, reached, gates = np.empty((len(x), m), kind), np.empty((len(x), m), kind), np.empty(x.shape, kind)
+    final = np.empty((len(offsets) - 1, m), kind)
+    gru_kernels.forward(products, np.ascontiguousarray(x), w, start, b, ends, reverse, h, final, gates, reached)
+
+    def backward(dh: Array | None, dfinal: Array | None) -> tuple[Array, Pending, Array | None, Array | None]:
+        dx, dinitial, dbiases = gates, _like(initial, kind), np.empty_like(b)
+        deltas = _given(dh, kind), _given(dfinal, kind)
+        gru_kernels.backward(products, w, start, b, ends, reverse, cut or 0, h, dx, reached, *deltas, dinitial, dbiases)
+
+        def write(out: Array) -> None:
+            before = states_before(h, start, ends, reverse)
+            weights_derivative(products[0], before, dx, 0, out, 0, 2 * m)
+            if after:  # reached now holds its own derivative
+                weights_derivative(products[0], before, reached, 0, out, 2 * m, m)
+            else:
+                weights_derivative(products[0], reached, dx, 2 * m, out, 2 * m, m)
+
+        dweights = Pending(w.shape, kind, write)
+        return dx, dweights, None if initial is None else dinitial, dbiases if after else None
+
+    return (h, final), backward
+
+
+def _biases_fit(biases: Array | None, weights: Array) -> bool:
+    return biases is None or (biases.dtype == weights.dtype and biases.shape == weights.shape[:1])
