@@ -18,6 +18,7 @@ from dragoman.analysis.figures import (
     architecture_figure,
     as_svg,
     attention_figure,
+    distances_figure,
     embedding_figure,
     heads_figure,
     history_figure,
@@ -69,6 +70,9 @@ FIGURES: dict[str, Callable[[], Any]] = {
         weights(10, 4), LONG, "a long title " * 12, groups=["one", "$2", "$3", *"abcdefg"]
     ),
     "positions": lambda: positions_figure(half_sinusoid(40, 64)),
+    "distances": lambda: distances_figure(
+        {name: np.cos(np.arange(132).reshape(4, 33)) for name in ("encoder", "decoder")}
+    ),
     "architecture, post": lambda: architecture_figure(preset("small", 8, 8)),
     "architecture, pre": lambda: architecture_figure(
         preset("large", 123_456, 123_456, block="pre", tied="all", positions="relative", dropout=0.1, layers=12)
@@ -188,6 +192,16 @@ def test_codes_of_the_book_and_what_two_neighbours_differ_in() -> None:
     np.testing.assert_array_equal(whole.get_ydata(), np.arange(768))
     assert whole.get_xdata()[0] == pytest.approx(math.sin(51) - math.sin(50))
     assert difference.get_title() == "Position 51 less position 50"
+
+
+def test_distances_are_a_line_for_each_head() -> None:
+    """A decoder sees nothing that comes later."""
+    table = np.arange(10.0).reshape(2, 5)
+    encoder, decoder = distances_figure({"encoder": table, "decoder": table}).axes
+    for axes, seen in ((encoder, 5), (decoder, 3)):
+        lines = axes.get_lines()[1:]
+        assert [line.get_xdata().tolist() for line in lines] == 2 * [[-2, -1, 0, 1, 2][:seen]]
+        assert [line.get_ydata().tolist() for line in lines] == [row[:seen].tolist() for row in table]
 
 
 def test_positions_that_have_no_neighbour() -> None:

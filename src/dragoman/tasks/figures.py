@@ -82,7 +82,7 @@ def _usual_words(translator: Translator) -> list[str]:
 
 
 def positions(translator: Translator, text: str | None) -> Figure:
-    """The positional encoding (book, Figure 7.14)."""
+    """The positional encoding (book, Figure 7.14); of relative positions, the bias of each distance."""
     configuration = translator.network.configuration
     if isinstance(configuration, RecurrentConfiguration):
         raise ConfigurationError("a recurrent network has no positional encoding: it reads step by step")
@@ -91,6 +91,10 @@ def positions(translator: Translator, text: str | None) -> Figure:
         return figures.positions_figure(half_sinusoid(POSITIONS, depth))
     if kind == "interleaved_sinusoid":
         return figures.positions_figure(interleaved_sinusoid(POSITIONS, depth))
+    if kind == "relative":
+        views = dict(translator.network.named_arrays())
+        stacks = ("encoder", "decoder")
+        return figures.distances_figure({name: views[f"{name}.0.self_attention.distance_bias"] for name in stacks})
     table = translator.network.source_embedding.position_table
     if table is None:
         raise ConfigurationError(f"positions '{kind}' have no table of their own to show")

@@ -7,7 +7,7 @@ from dragoman.analysis.figures.canvas import as_svg, save_figure
 from dragoman.analysis.figures.embedding import embedding_figure, principal_plane
 from dragoman.analysis.figures.gradients import gradients_figure
 from dragoman.analysis.figures.history import history_figure
-from dragoman.analysis.figures.positions import positions_figure
+from dragoman.analysis.figures.positions import distances_figure, positions_figure
 from dragoman.analysis.figures.recurrent import recurrent_figure
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "architecture_figure",
     "as_svg",
     "attention_figure",
+    "distances_figure",
     "embedding_figure",
     "gradients_figure",
     "heads_figure",

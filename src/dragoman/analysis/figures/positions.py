@@ -48,6 +48,24 @@ def positions_figure(table: Array, t: int | None = None, first: int = 0) -> Figu
     return figure
 
 
+def distances_figure(biases: dict[str, Array]) -> Figure:
+    """What relative positions add to the score of each distance, a line for each head: {stack: [h, 2 reach + 1]}."""
+    figure = new_figure(10, 4)
+    panels = figure.subplots(1, len(biases), sharey=True, squeeze=False)[0]
+    for axes, (name, table) in zip(panels, biases.items(), strict=True):
+        reach = table.shape[1] // 2
+        distances = np.arange(-reach, reach + 1)
+        seen = distances <= 0 if name == "decoder" else np.ones(len(distances), bool)  # what comes later is hidden
+        axes.axhline(0, color="grey", linewidth=0.6)
+        for head, row in enumerate(table, 1):
+            axes.plot(distances[seen], row[seen], marker=".", linewidth=0.9, label=f"head {head}")
+        axes.set(xlabel="key less query, clipped", title=f"Relative positions, {name}")
+        axes.xaxis.get_major_locator().set_params(integer=True)
+    panels[0].set_ylabel("added to the score")
+    panels[0].legend(fontsize=8, ncols=2)
+    return figure
+
+
 def _round_up(value: float) -> float:
     """To one digit, so that the scale ends with a number: 0.9996 to 1."""
     digit: float = 10.0 ** math.floor(math.log10(value or 1.0))
