@@ -70,9 +70,7 @@ FIGURES: dict[str, Callable[[], Any]] = {
         weights(10, 4), LONG, "a long title " * 12, groups=["one", "$2", "$3", *"abcdefg"]
     ),
     "positions": lambda: positions_figure(half_sinusoid(40, 64)),
-    "distances": lambda: distances_figure(
-        {name: np.cos(np.arange(132).reshape(4, 33)) for name in ("encoder", "decoder")}
-    ),
+    "distances": lambda: distances_figure(dict.fromkeys(("encoder", "decoder"), np.cos(np.ones((4, 33)).cumsum(1)))),
     "architecture, post": lambda: architecture_figure(preset("small", 8, 8)),
     "architecture, pre": lambda: architecture_figure(
         preset("large", 123_456, 123_456, block="pre", tied="all", positions="relative", dropout=0.1, layers=12)

@@ -47,6 +47,7 @@ def gru(
         parts.append((reset, update, reached, new))
 
     def backward(dh: Array | None, dfinal: Array | None) -> tuple[Array, Array, Array | None, Array | None]:
+        """zeta is the adjoint of h<t>; of it the update gate passes a part back untouched"""
         dx, dweights = np.empty_like(x), np.zeros_like(weights)
         dbiases = np.zeros_like(biases) if after else None
         passed = steps.ordered(dfinal, m, x.dtype)
