@@ -207,7 +207,7 @@ def test_a_limit_that_was_decided_stays_until_another_is_given(stopping: Any, ep
         ({"data": {"vocabulary": [500, 500]}}, ["data.vocabulary = None then, (500, 500) now"]),
         ({"network": {"depth": 32}}, ["network.depth = 64 then, 32 now"]),
         ({"loss": {"smoothing": 0.0}}, ["loss.smoothing = 0.1 then, 0.0 now"]),
-        ({"optimizer": {"rate": 1.0, "batch": 8}}, ["optimizer.rate = 0.003 then, 1.0 now", "optimizer.batch = 64"]),
+        ({"optimizer": {"rate": 1.0, "batch": 8}}, ["optimizer.rate = 0.01 then, 1.0 now", "optimizer.batch = 64"]),
         ({"optimizer": {"schedule_steps": 200}}, ["optimizer.schedule_steps = 100 then, 200 now"]),
         ({"start": {"model": "other"}}, ["start.model = None then, 'other' now"]),
     ],
