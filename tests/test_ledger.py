@@ -37,6 +37,7 @@ def test_every_statement_is_there_in_a_line_of_its_own() -> None:
         ("book, chapter 7", r"B-7\.([1-2]|[4-9]|1[0-36-9])eq$|B-F7\.(3-7\.4|6|8)$"),
         ("book, chapter 7", r"B-7\.2-(goals|state|out|ffanalogy|adjoint|bptt|tbptt)$"),
         ("book, chapter 7", r"B-7\.3-(combo|gates|lstm1|lstmstack|grustack)$"),
+        ("book, chapter 7", r"B-7\.1-(embedding|king|word2vec|cbow|skipgram|finetune)$"),
         ("notes", r"N-"),
         ("custom-net sheet", r"C-"),
         ("lecture", r"L-(1[2-9]|[2-5]\d)-"),

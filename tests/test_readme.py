@@ -22,11 +22,13 @@ def blocks(language: str, text: str = README) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
 
 
-PAGES = [README, *((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("data.md", "recurrent.md"))]
+NAMES = ("data.md", "recurrent.md", "vectors.md")
+PAGES = [README, *((ROOT / "docs" / name).read_text(encoding="utf-8") for name in NAMES)]
 COMMANDS = list(
     dict.fromkeys(line for page in PAGES for block in blocks("sh", page) for line in block.splitlines() if line)
 )
 PROGRAMS = [program for page in PAGES for program in blocks("python", page)]
+ABOUT = "The man and the woman see a king and a queen. A mother has two red dogs, a cat and a dog. I mean it.\n"
 
 
 def run(arguments: list[str], place: Path) -> subprocess.CompletedProcess[str]:
@@ -47,11 +49,18 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("pairs.tsv", "clean.tsv", "test.tsv"):
         (place / name).write_text("".join(f"{s}\t{r}\n" for s, r in SOUND), encoding="utf-8")
     shutil.copy(ROOT / "examples" / "translation.toml", place)
+    for name, text in {"text": ABOUT * 6, "english": SIDES[0], "spanish": SIDES[1]}.items():
+        (place / f"{name}.txt").write_text(text, encoding="utf-8")
+        few = ["--depth", "64", "--minimum-count", "1", "--epochs", "1", "--subsampling", "0"]
+        out = "vectors.bin" if name == "text" else f"{name}.bin"
+        done = dragoman(["vectors", "train", f"{name}.txt", "--out", out, *few], place)
+        assert done.returncode == 0, done.stderr
     done = dragoman(["train", "pairs.tsv", "--out", "model", *FEW], place)
     assert done.returncode == 0, done.stderr
     return place
 
 
+SIDES = ["".join(f"{pair[side]}\n" for pair in SOUND) for side in (0, 1)]
 # what a reader would wait for, cut short
 FEW = ["--set", "stopping.steps=2", "--set", "data.shares=[0.6,0.2,0.2]"]
 

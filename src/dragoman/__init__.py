@@ -18,6 +18,7 @@ _HOMES = {
     "Transformer": "dragoman.networks",
     "Translator": "dragoman.tasks.translator",
     "TransformerConfiguration": "dragoman.networks",
+    "WordVectors": "dragoman.tasks.vectors.words",
     "preset": "dragoman.networks",
 }
 

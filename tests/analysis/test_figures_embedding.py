@@ -9,6 +9,7 @@ import pytest
 from matplotlib.text import Text
 
 from dragoman.analysis.figures import embedding_figure, principal_plane
+from dragoman.analysis.figures.canvas import in_lines
 from dragoman.batch import Batch
 from dragoman.errors import NonFiniteError, ShapeError
 from dragoman.graph import Array, Parameter, Value
@@ -134,6 +135,26 @@ def test_a_name_is_beside_its_point_or_a_line_leads_to_it(spread: float) -> None
 
 def _touches(end: Array, box: Array) -> bool:
     return bool(np.linalg.norm(end - np.clip(end, box[:2], box[2:])) < 2)
+
+
+def test_the_axes_say_how_much_of_the_variance_they_show() -> None:
+    flat = np.array([[-2.0, 0, 0], [2.0, 0, 0], [0, 1.0, 1.0], [0, -1.0, -1.0]])
+    axes = embedding_figure(flat, list("abcd")).axes[0]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == (
+        "first principal direction (67% of the variance)",
+        "second (33%)",
+    )
+    assert embedding_figure(np.eye(4), list("abcd")).axes[0].get_ylabel() == "second (33%)"  # a third is not shown
+    assert "(0% of" in embedding_figure(np.ones((3, 2)), list("abc")).axes[0].get_xlabel()
+
+
+def test_a_title_that_fits_is_one_line() -> None:
+    """Whatever its length: some divided by a width and multiplied by it again are a letter short."""
+    for letters in range(3, 40):
+        title = "Word vectors each of the length one  all of them"[:letters].replace("  ", " ").strip()
+        for width in (5.85, 6.5):
+            assert in_lines(title, width) == title
+    assert "\n" in in_lines("a long title " * 12, 5.85)
 
 
 def test_points_are_where_the_plane_has_them_with_one_scale_for_both_directions() -> None:

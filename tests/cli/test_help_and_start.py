@@ -14,7 +14,10 @@ from tests.cli.running import Run
 
 HEAVY = ("numba", "matplotlib", "sacrebleu", "tokenizers", "torch", "numpy", "safetensors", "latex2mathml")
 COMMANDS = ["train", "translate", "evaluate", "inspect", "plot", "plan", "check", "bench"]
-DATA = ["check", "clean", "split", "get"]
+GROUPS = {
+    "data": ["check", "clean", "split", "get"],
+    "vectors": ["train", "nearest", "analogy", "cosine", "plot"],
+}
 
 
 def imported(code: str) -> list[str]:
@@ -36,7 +39,9 @@ def test_operations_cost_little_more_than_numpy() -> None:
     assert imported(code) == ["numpy"]
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["train", "--help"], ["data", "--help"], ["--version"], []])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["train", "--help"], ["data", "--help"], ["vectors", "--help"], ["--version"], []]
+)
 def test_help_needs_neither_numbers_nor_networks(arguments: list[str]) -> None:
     code = (
         f"import sys; sys.argv = ['dragoman', *{arguments}]\n"
@@ -52,7 +57,13 @@ def test_the_public_names_are_found_when_they_are_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [[], ["data"], *([name] for name in COMMANDS), *(["data", name] for name in DATA)], ids=" ".join
+    "command",
+    [
+        [],
+        *([name] for name in [*COMMANDS, *GROUPS]),
+        *([group, name] for group, names in GROUPS.items() for name in names),
+    ],
+    ids=" ".join,
 )
 def test_help_fits_the_terminal(command: list[str], run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
@@ -65,16 +76,16 @@ def test_help_fits_the_terminal(command: list[str], run: Run, monkeypatch: pytes
 
 def test_the_first_help_names_every_command(run: Run) -> None:
     done = run("--help")
-    for name in [*COMMANDS, "data"]:
+    for name in [*COMMANDS, *GROUPS]:
         assert re.search(rf"^│ {name} +\w", done.out, re.MULTILINE), name
     assert run().out.split() == done.out.split()
 
 
 def test_every_command_and_every_option_says_what_it_does() -> None:
     root = typer.main.get_command(app)
-    groups = [root, root.commands["data"]]  # type: ignore[attr-defined]
+    groups = [root, *(root.commands[name] for name in GROUPS)]  # type: ignore[attr-defined]
     commands = [command for group in groups for command in group.commands.values()]  # type: ignore[attr-defined]
-    assert len(commands) == len(COMMANDS) + 1 + len(DATA)
+    assert len(commands) == len(COMMANDS) + len(GROUPS) + sum(map(len, GROUPS.values()))
     for command in commands:
         assert command.help or command.callback is None, command.name
         for parameter in command.params:

@@ -18,7 +18,18 @@ from tokenizers import Tokenizer as Engine
 from tokenizers import models
 
 from dragoman.batch import END, PAD, START, UNKNOWN
-from dragoman.data.tokenizer import FIRST, LARGEST, MARK, SMALLEST, Kind, Tokenizer, derived_size, normalize_text
+from dragoman.data.tokenizer import (
+    FIRST,
+    LARGEST,
+    MARK,
+    SMALLEST,
+    Kind,
+    Tokenizer,
+    count_words,
+    derived_size,
+    normalize_text,
+    word_splitter,
+)
 from dragoman.errors import ConfigurationError, DataError, FileFormatError
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -397,3 +408,31 @@ def test_an_unknown_kind_is_refused() -> None:
 def test_the_saved_file_is_text_that_shows_its_pieces(kind: Kind) -> None:
     saved = json.loads(trained(kind).to_json())
     assert saved["added_tokens"] == []  # an added token would be found inside a user's text
+
+
+def words_of_the_library(text: str) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for word, count in count_words([text]).items():
+        found[word.removeprefix(MARK)] += count
+    return found
+
+
+@pytest.mark.parametrize("first", range(0, 0x300, 0x40))
+def test_words_below_the_first_combining_mark_are_the_librarys(first: int) -> None:
+    split = word_splitter()
+    for character in map(chr, range(first, first + 0x40)):
+        text = f"a{character}b {character} 1{character}{character}"
+        assert Counter(split(text)) == words_of_the_library(text), f"U+{ord(character):04X}"
+
+
+@given(st.text(st.sampled_from("aé9_'. \t\u00a0ñ\u0301\u0940\u4e2d—’\U0001f600²½"), max_size=30))
+def test_words_are_those_of_the_tokenizers(text: str) -> None:
+    assert Counter(word_splitter()(text)) == words_of_the_library(text)
+
+
+def test_a_splitter_keeps_the_order_and_cuts_what_is_endless() -> None:
+    split = word_splitter()
+    assert split("¿Sí? It's 3.14.") == ["¿", "Sí", "?", "It", "'", "s", "3", ".", "14", "."]
+    assert split("‘sí’ मैं हूँ") == ["‘", "sí", "’", "मैं", "हूँ"]
+    for letter in "aй":
+        assert [len(word) for word in split(letter * 150)] == [64, 64, 22]

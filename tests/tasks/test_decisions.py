@@ -210,6 +210,7 @@ def test_a_limit_that_was_decided_stays_until_another_is_given(stopping: Any, ep
         ({"optimizer": {"rate": 1.0, "batch": 8}}, ["optimizer.rate = 0.01 then, 1.0 now", "optimizer.batch = 64"]),
         ({"optimizer": {"schedule_steps": 200}}, ["optimizer.schedule_steps = 100 then, 200 now"]),
         ({"start": {"model": "other"}}, ["start.model = None then, 'other' now"]),
+        ({"start": {"vectors": {"source": "v.bin"}}}, ["start.vectors.source = None then, 'v.bin' now"]),
     ],
 )
 def test_another_training_is_told_with_all_that_differs(now: Any, told: list[str]) -> None:

@@ -32,7 +32,7 @@ def lines() -> dict[str, tuple[bool, str]]:
     found: dict[str, tuple[bool, str]] = {}
     section = ""
     for line in EXAMPLE.read_text(encoding="utf-8").splitlines():
-        if heading := re.match(r"\[(\w+)\]", line):
+        if heading := re.match(r"\[([\w.]+)\]", line):
             section = f"{heading[1]}."
         elif told := LINE.match(line):
             name = section + told["name"]
@@ -42,8 +42,10 @@ def lines() -> dict[str, tuple[bool, str]]:
 
 
 def nested(name: str, value: Any) -> dict[str, Any]:
-    section, _, inner = name.rpartition(".")
-    return {section: {inner: value}} if section else {inner: value}
+    for part in reversed(name.split(".")):
+        value = {part: value}
+    found: dict[str, Any] = value
+    return found
 
 
 def test_every_setting_is_in_it_and_nothing_else() -> None:
@@ -69,8 +71,10 @@ def test_what_stands_in_a_comment_is_decided_unless_it_is_given() -> None:
 @pytest.mark.parametrize("name", [name for name, (comment, _) in lines().items() if not comment])
 def test_the_names_after_a_value_can_be_chosen(name: str) -> None:
     """A setting with a few names to choose from lists all of them."""
-    section, _, inner = name.rpartition(".")
-    model: type[Configuration] = sections("transformer")[section] if section else TranslationConfiguration
+    *outer, inner = name.split(".")
+    model: type[Configuration] = sections("transformer")[outer[0]] if outer else TranslationConfiguration
+    for section in outer[1:]:
+        model = model.model_fields[section].annotation  # type: ignore[assignment]
     annotation = model.model_fields[inner].annotation
     choices = [name for name in get_args(annotation) if isinstance(name, str)]
     line = next(line for line in EXAMPLE.read_text(encoding="utf-8").splitlines() if re.match(rf"{inner} = ", line))

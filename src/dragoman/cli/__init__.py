@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from dragoman import __version__
-from dragoman.cli import data
+from dragoman.cli import data, vectors
 from dragoman.cli.bench import bench
 from dragoman.cli.check import check
 from dragoman.cli.evaluate import evaluate
@@ -47,6 +47,7 @@ def options(
 for command in (train, translate, evaluate, inspect, plot, plan, check, bench):
     app.command()(command)
 app.add_typer(data.app, name="data")
+app.add_typer(vectors.app, name="vectors")
 
 
 def main() -> None:

@@ -6,6 +6,7 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.live import Live
@@ -16,21 +17,21 @@ from dragoman.training import Record, Watcher
 from dragoman.training.loop import Training
 from dragoman.training.stopping import told_time
 
+if TYPE_CHECKING:
+    from dragoman.tasks.vectors.training import Progress
+
 PLAIN_EVERY = 20.0  # seconds between lines where nothing can be redrawn
 LIVE_EVERY = 0.2
 SMOOTHING = 0.95
 WIDTH = 24
 
 
-class TrainingProgress(Watcher):
-    """Epoch, steps, tokens/s, error, accuracy, learning rate, gradient norm, time left, memory."""
+class Screen:
+    """A line that is drawn again and again where there is a terminal, and lines that stay."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
-        self.error = self.accuracy = 0.0
-        self.first: tuple[float, int] | None = None  # when and at which step this session began
         self.spoken = time.monotonic()
-        self.headed = False
         self.live: Live | None = None
         if console.is_terminal:
             self.live = Live(console=console, transient=True, refresh_per_second=4)
@@ -42,6 +43,16 @@ class TrainingProgress(Watcher):
     def close(self) -> None:
         if self.live is not None:
             self.live.stop()
+
+
+class TrainingProgress(Screen, Watcher):
+    """Epoch, steps, tokens/s, error, accuracy, learning rate, gradient norm, time left, memory."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(console)
+        self.error = self.accuracy = 0.0
+        self.first: tuple[float, int] | None = None  # when and at which step this session began
+        self.headed = False
 
     def step(self, step: int, loss: Loss, training: Training) -> None:
         now = time.monotonic()
@@ -136,3 +147,31 @@ def memory() -> int:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return peak if sys.platform == "darwin" else peak * 1024
     return 0
+
+
+class VectorProgress(Screen):
+    """Of word vectors: how far, time left, words/s, and a line for every epoch."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(console)
+        self.first: tuple[float, Progress] | None = None
+        self.errors: list[float] = []
+
+    def __call__(self, progress: Progress) -> None:
+        now = time.monotonic()
+        if self.first is None:  # the first block may have compiled kernels: speed is measured from its end
+            self.first = now, progress
+        self.errors.append(progress.error)
+        began, first = self.first
+        spent, share = now - began, progress.done - first.done
+        speed = (progress.words - first.words) / spent if spent and share else 0.0
+        if progress.ended:
+            error = sum(self.errors) / len(self.errors)
+            told = f"epoch {progress.epoch}: error {error:.4f}" + (f", {speed / 1000:,.0f}k words/s" if speed else "")
+            self.console.print(told, highlight=False, markup=False)
+            self.errors = []
+        elif self.live is not None and share and now - self.spoken > LIVE_EVERY:
+            self.spoken = now
+            left = told_time(spent / share * (1 - progress.done))
+            line = f"{_bar(progress.done)} {progress.done:.0%}  {left} left  {speed / 1000:,.0f}k words/s"
+            self.live.update(Text(f"{line}  error {progress.error:.3f}", style="cyan"))

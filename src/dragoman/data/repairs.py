@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
 
 import numpy as np
 
 from dragoman.data.doctor import Corpus, ratio_outliers
-from dragoman.errors import ConfigurationError, DataError
+from dragoman.data.output import written_text
+from dragoman.errors import ConfigurationError
 from dragoman.graph import Array
 
 # What each repair does; the first three change text, the others leave pairs out.
@@ -80,7 +79,7 @@ def clean(
     reasons = _reasons(corpus, repairs)
     changed: Counter[str] = Counter()
     left_out: Counter[str] = Counter()
-    with written(out) as kept, written(removed) as dropped:
+    with written_text(out) as kept, written_text(removed) as dropped:
         for reason, name, number, text in unreadable:
             left_out[UNREADABLE] += 1
             dropped.write(f"{_cell(reason)}\t{name}\t{number}\t{_cell(text)}\n")
@@ -129,26 +128,10 @@ def _cell(text: str) -> str:
     return re.sub(r"[\t\r\n]+", " ", text)
 
 
-@contextmanager
-def written(path: Path) -> Iterator[TextIO]:
-    """A text file, compressed if its name ends in .gz, that gets its name when it is complete."""
-    work = path.with_name(f".{path.name}.part")
-    try:
-        opened = gzip.open if path.suffix == ".gz" else open
-        with opened(work, "wt", encoding="utf-8", newline="\n", errors="backslashreplace") as file:
-            yield file
-        work.replace(path)
-    except OSError as error:
-        raise DataError(f"{path} could not be written: {error}") from None
-    finally:
-        with suppress(OSError):
-            work.unlink(missing_ok=True)
-
-
 def write_parts(corpus: Corpus, parts: Array, names: Sequence[str], directory: Path) -> dict[str, int]:
     """One TSV file for each part of a split; none gets its name before all are written. How many pairs each holds."""
     with ExitStack() as stack:
-        files = [stack.enter_context(written(directory / f"{name}.tsv")) for name in names]
+        files = [stack.enter_context(written_text(directory / f"{name}.tsv")) for name in names]
         for i, part in enumerate(parts):
             source, reference = (_cell(store.text(i)) for store in corpus.texts)
             files[part].write(f"{source}\t{reference}\n")

@@ -9,8 +9,9 @@ nothing a user writes can produce them.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -29,6 +30,10 @@ MARK = "\u2581"  # stands for the space before a word
 SHOWN_UNKNOWN = "\u2047"  # what a reader sees for a label that stands for no text
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
 LONGEST_PIECE = 64  # letters in a row that are looked at together
+# Below U+0300 there are no combining marks, which Python does not count among the letters of a word, and nothing that
+# NFC would change: Python finds the same words there, eight times as fast.
+_BEYOND = re.compile(r"[^\t-\r -\u02ff]")
+_WORD = re.compile(rf"\w{{1,{LONGEST_PIECE}}}|[^\w\s]")
 SMALLEST, LARGEST = 300, 16_000
 FREQUENT = 5
 
@@ -129,6 +134,19 @@ def count_words(texts: Iterable[str]) -> Counter[str]:
         counts.update(word for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text)))
     counts.pop(MARK, None)
     return counts
+
+
+def word_splitter() -> Callable[[str], list[str]]:
+    """What finds the words and punctuation marks of a text, those of `count_words`, without their space marks."""
+    normalizer, splitter = _normalizer(), _splitter("words")
+
+    def split(text: str) -> list[str]:
+        if not _BEYOND.search(text):
+            return _WORD.findall(text)
+        pieces = splitter.pre_tokenize_str(normalizer.normalize_str(text))
+        return [word for piece, _ in pieces if (word := piece.removeprefix(MARK))]
+
+    return split
 
 
 def derived_size(counts: Counter[str], frequent: int = FREQUENT) -> int:

@@ -23,6 +23,7 @@ from dragoman.operations.structure import (
     take_rows,
     transpose,
 )
+from dragoman.operations.word_vectors import cbow, negative_sampling, skip_gram
 
 __all__ = [
     "ACTIVATIONS",
@@ -42,6 +43,7 @@ __all__ = [
     "attend_self",
     "attend_step",
     "attention_weights",
+    "cbow",
     "concatenate_columns",
     "cross_entropy",
     "deal_rows",
@@ -55,9 +57,11 @@ __all__ = [
     "lstm",
     "mean_rows",
     "mean_squared_error",
+    "negative_sampling",
     "normalize",
     "reshape",
     "rnn",
+    "skip_gram",
     "softmax",
     "take_rows",
     "transpose",

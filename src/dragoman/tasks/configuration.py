@@ -18,6 +18,7 @@ from dragoman.data.tokenizer import Kind
 from dragoman.errors import ConfigurationError
 from dragoman.networks import ARCHITECTURES, Configuration, ModelSettings, TransformerSettings
 from dragoman.tasks.recipes import RECIPES, recipe_for
+from dragoman.tasks.start import StartSettings
 
 UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
 
@@ -113,13 +114,6 @@ class ProgressSettings(Configuration):
     tensorboard: bool = False
 
 
-class StartSettings(Configuration):
-    """Where training begins: from nothing, or from a model whose vocabulary and shape are kept."""
-
-    model: str | None = None
-    train: Literal["all", "encoder", "decoder", "output"] = "all"
-
-
 class TranslationConfiguration(Configuration):
     """A whole training. What is None is decided from the data and written down."""
 
@@ -145,9 +139,13 @@ C = TypeVar("C", bound=Configuration)
 
 def sections(architecture: str) -> dict[str, type[Configuration]]:
     """The sections of a configuration; what can be chosen of a network depends on its architecture."""
-    kinds = {name: field.annotation for name, field in TranslationConfiguration.model_fields.items()}
-    found = {name: kind for name, kind in kinds.items() if isinstance(kind, type) and issubclass(kind, Configuration)}
-    return {**found, "network": ARCHITECTURES[architecture].settings}
+    return {**_inside(TranslationConfiguration), "network": ARCHITECTURES[architecture].settings}
+
+
+def _inside(kind: type[Configuration]) -> dict[str, type[Configuration]]:
+    """The sections of a section."""
+    kinds = {name: field.annotation for name, field in kind.model_fields.items()}
+    return {name: kind for name, kind in kinds.items() if isinstance(kind, type) and issubclass(kind, Configuration)}
 
 
 def resolved(path: Path) -> TranslationConfiguration:
@@ -182,8 +180,13 @@ def _whole(settings: Mapping[str, Any], where: str) -> TranslationConfiguration:
 
 def _built(kind: type[C], settings: Mapping[str, Any], place: str) -> C:
     """Mistakes are told with the place the user wrote them at, not with the name of a class."""
+    inside = {
+        name: _built(section, settings[name], f"{place}{name}.")
+        for name, section in _inside(kind).items()
+        if isinstance(settings.get(name), Mapping)
+    }
     try:
-        return kind(**settings)
+        return kind(**{**settings, **inside})
     except ConfigurationError as error:
         told = str(error).removeprefix(f"{kind.__name__}: ")
         told = re.sub(r"; (?=[a-z_0-9.]+: )", f"; {place.rpartition(' ')[2]}", told)
@@ -232,25 +235,37 @@ def merged(*layers: Mapping[str, Any]) -> Settings:
 
 def _check_names(given: Mapping[str, Any], architecture: str, where: str) -> None:
     """A setting that does not exist is told with the nearest one that does."""
-    known, kinds = setting_names(architecture), sections(architecture)
+    _check_section(given, TranslationConfiguration, sections(architecture), setting_names(architecture), where)
+
+
+def _check_section(
+    given: Mapping[str, Any],
+    kind: type[Configuration],
+    kinds: Mapping[str, type[Configuration]],
+    known: list[str],
+    where: str,
+    prefix: str = "",
+) -> None:
     for name, value in given.items():
-        if name not in TranslationConfiguration.model_fields:
-            raise ConfigurationError(f"{where}: there is no setting '{name}'; {_nearest(name, '', known)}")
+        if name not in kind.model_fields:
+            raise ConfigurationError(f"{where}: there is no setting '{prefix}{name}'; {_nearest(name, prefix, known)}")
         if name in kinds:
             if not isinstance(value, Mapping):
-                raise ConfigurationError(f"{where}: '{name}' is a section, such as {name}.x = ...")
-            for inner in value:
-                if inner not in kinds[name].model_fields:
-                    hint = _nearest(inner, f"{name}.", known)
-                    raise ConfigurationError(f"{where}: there is no setting '{name}.{inner}'; {hint}")
+                inner = f"{prefix}{name}.{next(iter(kinds[name].model_fields))}"
+                raise ConfigurationError(f"{where}: '{prefix}{name}' is a section, such as {inner} = ...")
+            _check_section(value, kinds[name], _inside(kinds[name]), known, where, f"{prefix}{name}.")
 
 
 def setting_names(architecture: str = "transformer") -> list[str]:
     """Every setting by its dotted name."""
+    return _names(TranslationConfiguration, sections(architecture))
+
+
+def _names(kind: type[Configuration], kinds: Mapping[str, type[Configuration]]) -> list[str]:
     names: list[str] = []
-    kinds = sections(architecture)
-    for name in TranslationConfiguration.model_fields:
-        names += [f"{name}.{inner}" for inner in kinds[name].model_fields] if name in kinds else [name]
+    for name in kind.model_fields:
+        inside = _names(kinds[name], _inside(kinds[name])) if name in kinds else []
+        names += [f"{name}.{inner}" for inner in inside] or [name]
     return names
 
 

@@ -107,5 +107,5 @@ def _compared(asked: Any, saved: Any, prefix: str = "") -> list[tuple[str, Any, 
             continue
         now, then = getattr(asked, name), getattr(saved, name)
         nested = hasattr(type(now), "model_fields")
-        compared += _compared(now, then, f"{name}.") if nested else [(f"{prefix}{name}", now, then)]
+        compared += _compared(now, then, f"{prefix}{name}.") if nested else [(f"{prefix}{name}", now, then)]
     return compared

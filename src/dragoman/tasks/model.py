@@ -17,7 +17,7 @@ import os
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import tomli_w
 from pydantic import Field
@@ -37,7 +37,8 @@ from dragoman.networks import (
 from dragoman.training.checkpoints import PARTIAL, replace_file, told_failures
 
 VERSION = 1
-SIDES = ("source", "reference")
+Side = Literal["source", "reference"]
+SIDES: tuple[Side, Side] = ("source", "reference")
 FILES = (
     "model.json",
     "weights.safetensors",

@@ -20,6 +20,7 @@ from dragoman.tasks.configuration import TranslationConfiguration, configuration
 from dragoman.tasks.corpus import open_corpus
 from dragoman.tasks.model import DataFacts, ModelFacts
 from dragoman.tasks.translator import Translator
+from dragoman.tasks.vectors.embeddings import check_start, start_from_vectors
 from dragoman.training import Checkpoints, History, Outcome, Selection, Watcher
 from dragoman.training.checkpoints import PARTIAL, average, told_failures
 from dragoman.training.interrupts import Interrupts
@@ -63,6 +64,10 @@ class TranslatorTraining:
     ) -> None:
         self.out, self.watch, self.interrupts = out, watch, interrupts
         asked = configuration(given)
+        checkpoints = None if out is None else Checkpoints(out / "checkpoints")
+        self.latest = None if checkpoints is None else checkpoints.named("latest")  # what is gone on from
+        if self.latest is None:
+            check_start(asked.start.vectors)
         self.base = None if asked.start.model is None else Translator.load(asked.start.model)
         data = asked.data
         if self.base is not None:  # whose vocabulary has stand-ins, or has none
@@ -74,7 +79,7 @@ class TranslatorTraining:
             tell(line)
         self._tell_cut(tell)
         self.settings = self._decided(given, tell)
-        self.network = self._network()
+        self.network = self._network(tell)
         self.translator = Translator(self.network, self.dataset.tokenizers, self._facts())
         self._tell_plan(tell)
         self.best: Array | None = None  # theta of the best round, when there is no directory for it
@@ -91,9 +96,8 @@ class TranslatorTraining:
             f"{self.network.count():,} parameters ({s.network.told()}), recipe {s.recipe}, at most "
             f"{decisions.planned_steps(s, self.dataset):,} steps, {s.threads} thread{'s' if s.threads != 1 else ''}"
         )
-        latest = None if self.out is None else Checkpoints(self.out / "checkpoints").named("latest")
-        if latest is not None:
-            tell(f"going on from {latest}")
+        if self.latest is not None:
+            tell(f"going on from {self.latest}")
 
     def _tell_cut(self, tell: Callable[[str], None]) -> None:
         sources, references = self.dataset.about["truncated"]
@@ -119,12 +123,14 @@ class TranslatorTraining:
             )
         return settings
 
-    def _network(self) -> SequenceModel:
+    def _network(self, tell: Callable[[str], None]) -> SequenceModel:
         architecture = ARCHITECTURES[self.settings.architecture]
         configured = architecture.configured(self.settings.network.model_dump(), self.dataset.about["vocabularies"])
         network = architecture.build(configured, self.settings.seed)
         if self.base is not None:
             network.theta.assign(self.base.network.theta.values)
+        resumed = self.latest is not None
+        start_from_vectors(network, self.settings.start.vectors, self.dataset.tokenizers, resumed, tell)
         components.freeze_all_but(network, self.settings.start.train)
         return network
 

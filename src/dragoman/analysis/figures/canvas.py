@@ -43,8 +43,10 @@ def text_width(words: Iterable[str], size: float) -> float:
 
 def in_lines(title: str, width: float) -> str:
     """A title broken into lines of about `width` inches."""
-    letters = len(title) * width / max(text_width([title], 12), width)
-    return "\n".join(textwrap.wrap(title, max(8, int(letters))))
+    wide = text_width([title], 12)
+    if wide <= width:
+        return title
+    return "\n".join(textwrap.wrap(title, max(8, int(len(title) * width / wide))))
 
 
 def save_figure(figure: Figure, path: Path | str) -> None:

@@ -54,7 +54,8 @@ def embedding_figure(
             text.set_parse_math(False)
     axes.margins(0.15)
     axes.set_aspect("equal", adjustable="datalim")  # a distance is a distance, along both directions
-    axes.set(xlabel="first principal direction", ylabel="second")
+    first, second = np.square(plane).sum(axis=0) / (np.square(vectors - vectors.mean(axis=0)).sum() or 1)
+    axes.set(xlabel=f"first principal direction ({first:.0%} of the variance)", ylabel=f"second ({second:.0%})")
     axes.set_title(in_lines(title, 0.9 * width), parse_math=False)
     place_labels(axes, plane, words)
     return figure

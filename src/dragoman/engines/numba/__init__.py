@@ -2,5 +2,6 @@
 
 from dragoman.engines.numba import additive, attending, operations, recurrent, sweeps
 from dragoman.engines.numba.search import beam, greedy
+from dragoman.engines.numba.vectors import steps
 
-__all__ = ["additive", "attending", "beam", "greedy", "operations", "recurrent", "sweeps"]
+__all__ = ["additive", "attending", "beam", "greedy", "operations", "recurrent", "steps", "sweeps"]

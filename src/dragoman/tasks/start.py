@@ -1,0 +1,41 @@
+"""Where training begins, as a section of the configuration."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import model_validator
+
+from dragoman.networks import Configuration
+
+
+class StartVectors(Configuration):
+    """Files of word vectors that embeddings begin with."""
+
+    source: str | None = None
+    reference: str | None = None
+    freeze: bool = False
+
+    @property
+    def given(self) -> bool:
+        return self.source is not None or self.reference is not None
+
+    @model_validator(mode="after")
+    def _something_to_freeze(self) -> Self:
+        if self.freeze and not self.given:
+            raise ValueError("there are no vectors to freeze; name a file of them as source, as reference, or as both")
+        return self
+
+
+class StartSettings(Configuration):
+    """Where training begins: from nothing, from word vectors, or from a model whose vocabulary and shape are kept."""
+
+    model: str | None = None
+    train: Literal["all", "encoder", "decoder", "output"] = "all"
+    vectors: StartVectors = StartVectors()
+
+    @model_validator(mode="after")
+    def _one_beginning(self) -> Self:
+        if self.model is not None and self.vectors.given:
+            raise ValueError("a model has its own embeddings: begin with start.model or with start.vectors, not both")
+        return self
