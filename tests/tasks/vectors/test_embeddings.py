@@ -53,7 +53,7 @@ def test_known_words_are_filled_in_and_others_stay(side: Literal["source", "refe
     network, untouched = small_network(), small_network()
     filled = initial_embeddings(network, side, LABELLED, FOUR)
     assert (filled.found, filled.words) == (2, 4)
-    assert str(filled) == "2 of 4 words have a vector to begin with"
+    assert str(filled) == "2 of 4 labels that can be a word have a vector to begin with"
     changed = {
         name
         for (name, a), (_, b) in zip(network.named_arrays(), untouched.named_arrays(), strict=True)

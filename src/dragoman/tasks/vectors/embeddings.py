@@ -19,18 +19,18 @@ from dragoman.tasks.vectors.words import WordVectors
 
 @dataclass(frozen=True)
 class Filled:
-    """How many labels were given a vector, of how many that stand for a word; what the vectors were scaled by."""
+    """How many labels were given a vector, of how many that can be a word; what the vectors were scaled by."""
 
     found: int
     words: int
     scale: float
 
     def __str__(self) -> str:
-        return f"{self.found:,} of {self.words:,} words have a vector to begin with"
+        return f"{self.found:,} of {self.words:,} labels that can be a word have a vector to begin with"
 
 
 def words_of(tokenizer: Tokenizer) -> list[str | None]:
-    """The word each label stands for; None for special labels and for parts of words."""
+    """The word each label can be; None for special labels and for what only continues a word."""
     return [None] * FIRST + [_word(piece) for piece in tokenizer.pieces(range(FIRST, tokenizer.size))]
 
 
@@ -130,7 +130,7 @@ def _filled(network: Network, side: Side, file: str, tokenizer: Tokenizer) -> Fi
         raise ConfigurationError(f"start.vectors.{side}: {file}: {error}") from None
     if not filled.found:
         raise ConfigurationError(
-            f"start.vectors.{side}: {file} has a vector for none of the {filled.words:,} words of the {side} "
-            "vocabulary; is it of another language?"
+            f"start.vectors.{side}: {file} has a vector for none of the {filled.words:,} labels of the {side} "
+            "vocabulary that can be a word; is it of another language?"
         )
     return filled
