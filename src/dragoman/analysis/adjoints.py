@@ -9,7 +9,7 @@ import numpy as np
 
 from dragoman.errors import ShapeError
 from dragoman.graph import Array, Tensor, backpropagate, value_of
-from dragoman.layers import Cell, CellKind, Embedding, Initial, Run, State
+from dragoman.layers import Cell, CellKind, Embedding, Initial, Run, State, advance
 
 UNTRAINED: dict[str, tuple[CellKind, float]] = {
     "RNN": ("rnn", 1.0),
@@ -48,31 +48,13 @@ def adjoints(cells: Sequence[Cell], x: Array, at_end: Array) -> Adjoints:
     if x.ndim != 3 or at_end.shape != (len(x), cells[-1].units):
         raise ShapeError(f"adjoints: x {x.shape} and at_end {at_end.shape} are not [B, T, p] and [B, m]")
     plain = [cell.without_gradient() for cell in cells]
-    seen = [_begin(plain, len(x))]
+    seen: list[list[State]] = [[tuple(Tensor(value_of(part)) for part in cell.begin(len(x))) for cell in plain]]
     for t in range(x.shape[1]):
-        seen.append(_step(plain, x[:, t], seen[-1]))
+        seen.append(advance(plain, x[:, t], seen[-1]))
     wanted = [part for states in seen for state in states for part in state]
     found = backpropagate(seen[-1][-1][0], wanted, [at_end])  # type: ignore[arg-type]
     each = np.stack(found).reshape(len(seen), len(cells), -1, *at_end.shape)
     return Adjoints(each[:, :, 0], each[:, :, 1] if each.shape[2] > 1 else None)
-
-
-def _begin(cells: Sequence[Cell], count: int) -> list[State]:
-    """0, but as tensors: that is why everything after them is recorded."""
-    return [
-        tuple(
-            Tensor(np.zeros((count, cell.units), value_of(cell.weights).dtype))
-            for _ in range(2 if cell.kind == "lstm" else 1)
-        )
-        for cell in cells
-    ]
-
-
-def _step(cells: Sequence[Cell], x: Array, before: Sequence[State]) -> list[State]:
-    states: list[State] = []
-    for cell, state in zip(cells, before, strict=True):
-        states.append(cell.step(cell.inputs(states[-1][0] if states else x), state))
-    return states
 
 
 def adjoint_norms(cell: Cell, x: Array, seed: int = 0) -> Array:

@@ -7,7 +7,7 @@ from dragoman.layers.embedding import Embedding, Positions
 from dragoman.layers.layer import Initial, Layer, Run
 from dragoman.layers.normalization import Normalization
 from dragoman.layers.perceptron import FeedForward, Perceptron
-from dragoman.layers.recurrent import Cell, CellKind, Recurrent, State
+from dragoman.layers.recurrent import Cell, CellKind, Recurrent, State, advance, select_states
 from dragoman.layers.scores import Looked, Score, ScoredAttention
 
 __all__ = [
@@ -31,4 +31,6 @@ __all__ = [
     "ScoredAttention",
     "SelfAttention",
     "State",
+    "advance",
+    "select_states",
 ]

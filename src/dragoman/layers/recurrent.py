@@ -70,6 +70,11 @@ class Cell(Layer):
             h, final = rnn(inputs, self.recurrent_weights, *state, activation=self.activation, **common)
         return h, (final,)
 
+    def begin(self, count: int) -> State:
+        """The state 0 of so many sequences."""
+        kind = value_of(self.weights).dtype
+        return tuple(np.zeros((count, self.units), kind) for _ in range(2 if self.kind == "lstm" else 1))
+
     def step(self, inputs: Value, state: State) -> State:
         """One step of every sequence: inputs [B, blocks m]."""
         return self.run(inputs, np.arange(len(value_of(inputs)) + 1), state)[1]
@@ -149,8 +154,18 @@ class Recurrent(Layer):
 
     def step(self, x: Value, states: Sequence[State], ready: bool = False) -> list[State]:
         """One step of every sequence, in one direction: x [B, p], or what it contributes if that is ready."""
-        new: list[State] = []
-        for cell, state in zip(self.forward, states, strict=True):
-            new.append(cell.step(x if ready and not new else cell.inputs(x), state))
-            x = new[-1][0]
-        return new
+        return advance(self.forward, x, states, ready)
+
+
+def advance(cells: Sequence[Cell], x: Value, states: Sequence[State], ready: bool = False) -> list[State]:
+    """One step of layers of cells: each reads the new h of the one before."""
+    new: list[State] = []
+    for cell, state in zip(cells, states, strict=True):
+        new.append(cell.step(x if ready and not new else cell.inputs(x), state))
+        x = new[-1][0]
+    return new
+
+
+def select_states(states: Sequence[State], rows: Array) -> tuple[State, ...]:
+    """The same layers' states of some of the sequences; plain arrays."""
+    return tuple(tuple(value_of(part)[rows] for part in state) for state in states)

@@ -24,6 +24,7 @@ from dragoman.layers import (
     Score,
     ScoredAttention,
     State,
+    select_states,
 )
 from dragoman.networks.network import Configuration, Network
 from dragoman.operations import concatenate_columns, drop, take_rows
@@ -89,8 +90,7 @@ class RecurrentState:
         return len(self.origins)
 
     def select(self, rows: Array) -> RecurrentState:
-        states = tuple(tuple(value_of(part)[rows] for part in state) for state in self.states)
-        return RecurrentState(states, self.looked, self.context[rows], self.origins[rows])
+        return RecurrentState(select_states(self.states, rows), self.looked, self.context[rows], self.origins[rows])
 
 
 class EncoderDecoder(Network):

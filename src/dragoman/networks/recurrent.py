@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from dragoman.batch import Batch
 from dragoman.errors import ConfigurationError, ShapeError
 from dragoman.graph import Array, Value, value_of
-from dragoman.layers import CellKind, Initial, Perceptron, Recurrent, Run, State
+from dragoman.layers import CellKind, Initial, Perceptron, Recurrent, Run, State, select_states
 from dragoman.networks.network import Configuration, Network
 from dragoman.operations.shapes import check_labels
 
@@ -58,8 +58,7 @@ class RecurrentNetworkState:
         return len(self.fed)
 
     def select(self, rows: Array) -> RecurrentNetworkState:
-        states = tuple(tuple(value_of(part)[rows] for part in state) for state in self.states)
-        return RecurrentNetworkState(states, self.fed[rows])
+        return RecurrentNetworkState(select_states(self.states, rows), self.fed[rows])
 
 
 class RecurrentNetwork(Network):
@@ -143,12 +142,10 @@ class RecurrentNetwork(Network):
 
     def encode(self, batch: Batch) -> RecurrentNetworkState:
         """The state before anything is read; of the batch only its size counts."""
-        c, kind = self.configuration, self.theta.values.dtype
-        if c.bidirectional:
+        if self.configuration.bidirectional:
             raise ConfigurationError("a network that reads in both directions cannot write label by label")
-        parts = 2 if c.cell == "lstm" else 1
-        zero = tuple(np.zeros((len(batch), c.units), kind) for _ in range(parts))
-        return RecurrentNetworkState((zero,) * c.layers, np.full(len(batch), NONE))
+        states = tuple(cell.begin(len(batch)) for cell in self.hidden.forward)
+        return RecurrentNetworkState(states, np.full(len(batch), NONE))
 
     def step(self, state: RecurrentNetworkState, labels: Array) -> tuple[Array, RecurrentNetworkState]:
         """Outputs [B, q] after reading one more label of each sequence, and the state that has read it."""

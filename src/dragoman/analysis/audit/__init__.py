@@ -1,4 +1,4 @@
-"""The equation audit: every published equation of the thesis, the notes and the custom-net sheet, run and checked."""
+"""The equation audit: the published equations of the thesis, the notes, the custom-net sheet and the book's chapter 7."""
 
 from dragoman.analysis.audit.run import Finding, audit, audit_size
 

@@ -28,7 +28,9 @@ def lstm(
     initial, initial_cell [B, m] or None   ->   h [N, m], c [N, m] at every row, h, c [B, m] after the last step
     """
     m = len(weights)
-    check_shapes("lstm", weights=(weights, "m k"), x=(x, "N k"), initial=(initial, "B m"), cell=(initial_cell, "B m"))
+    check_shapes(
+        "lstm", weights=(weights, "m k"), x=(x, "N k"), initial=(initial, "B m"), initial_cell=(initial_cell, "B m")
+    )
     check_blocks("lstm", weights, 4)
     steps = Steps.of("lstm", x, offsets, reverse, cut)
     kind = np.result_type(*(array for array in (x, weights, initial, initial_cell) if array is not None))

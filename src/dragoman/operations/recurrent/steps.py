@@ -22,6 +22,7 @@ class Steps:
     cut     every so many steps nothing is passed back to the step before (truncated back-propagation, 7.2)
     """
 
+    operation: str
     order: Array
     rows: list[Array]
     cut: int | None = None
@@ -36,7 +37,7 @@ class Steps:
         running = lengths[order]
         first, by = (offsets[1:] - 1, -1) if reverse else (offsets[:-1], 1)
         rows = [first[order[: np.count_nonzero(running > t)]] + by * t for t in range(lengths.max(initial=0))]
-        return cls(order, rows, cut)
+        return cls(operation, order, rows, cut)
 
     def __len__(self) -> int:
         """T, the steps of the longest sequence."""
@@ -52,7 +53,7 @@ class Steps:
         if state is None:
             return np.zeros((len(self.order), width), dtype)
         if len(state) != len(self.order):
-            raise ShapeError(f"{len(state)} initial states for {len(self.order)} sequences")
+            raise ShapeError(f"{self.operation}: {len(state)} initial states for {len(self.order)} sequences")
         return state[self.order].astype(dtype)
 
     def restored(self, ordered: Array) -> Array:
