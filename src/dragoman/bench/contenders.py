@@ -136,8 +136,12 @@ class Room:
             self.matrices.append((x, w, y, np.empty_like(x), np.empty_like(w)))
 
     def multiply(self, layers: list[Product]) -> None:
+        from dragoman.engines.numba.linear import input_derivative, weights_derivative
+        from dragoman.engines.numba.products import products_of
+
+        products = products_of(np.dtype(np.float32))
         for (rows, _, _), (x, w, y, _, _) in zip(layers, self.matrices, strict=True):
-            np.matmul(x[:rows], w, out=y[:rows])
+            input_derivative(products, x[:rows], w, False, y[:rows])
         for (rows, _, _), (x, w, y, dx, dw) in zip(layers[::-1], self.matrices[::-1], strict=True):
-            np.matmul(y[:rows], w.T, out=dx[:rows])
-            np.matmul(x[:rows].T, y[:rows], out=dw)
+            input_derivative(products, y[:rows], w, True, dx[:rows])
+            weights_derivative(products, x[:rows], y[:rows], dw)

@@ -8,7 +8,7 @@ import os
 import platform
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,6 +24,7 @@ from dragoman.loss import Loss, LossIndex
 from dragoman.networks import Network
 from dragoman.optimization.optimizer import parts_of
 
+USUAL = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}  # what NumPy tells, unless asked
 A = TypeVar("A")
 B = TypeVar("B")
 
@@ -87,7 +88,8 @@ class Workers:
         told = np.geterr()
 
         def several(share: range) -> list[B]:
-            with np.errstate(**told), turn():  # a thread does not inherit what the one that asked wants told
+            # a thread does not inherit what the one that asked wants told
+            with nullcontext() if told == USUAL else np.errstate(**told), turn():
                 return [function(items[i]) for i in share]
 
         with turns(self.threads) as turn:

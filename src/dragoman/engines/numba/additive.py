@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dragoman import operations
-from dragoman.engines.numba.arguments import matrices
+from dragoman.engines.numba.arguments import matrices, packed
 from dragoman.engines.numba.baton import enter, leave
 from dragoman.engines.numba.jit import exponential, kernel
 from dragoman.graph import Array
@@ -112,9 +112,4 @@ def attend_additive(
 def _fits(q: Array, k: Array, w: Array, v: Array, offsets: Array, memory_offsets: Array) -> bool:
     if (q.ndim, k.ndim, w.ndim, v.ndim) != (2, 2, 1, 2) or not q.shape[1] == k.shape[1] == len(w) or len(k) != len(v):
         return False
-    if len(offsets) != len(memory_offsets) or not len(offsets):
-        return False
-    for rows, ends in ((q, offsets), (k, memory_offsets)):
-        if ends[0] != 0 or ends[-1] != len(rows) or (ends[1:] < ends[:-1]).any():
-            return False
-    return True
+    return len(offsets) == len(memory_offsets) and packed(q, offsets) and packed(k, memory_offsets)

@@ -28,6 +28,13 @@ def matrices(*arrays: Array | None) -> bool:
     return True
 
 
+def packed(rows: Array, offsets: Array) -> bool:
+    """Whether the offsets of sequences cut all rows into pieces."""
+    if offsets.ndim != 1 or offsets.dtype.kind not in "iu" or not len(offsets):
+        return False
+    return bool(offsets[0] == 0 and offsets[-1] == len(rows) and (offsets[1:] >= offsets[:-1]).all())
+
+
 def dropped(dropout: Dropout | None, kind: Any) -> tuple[Any, ...]:
     """Dropout as kernels take it: whether, key, first row, threshold, scale."""
     if dropout is None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from dragoman import operations
 from dragoman.engines.numba import attention, wide_attention
-from dragoman.engines.numba.arguments import matrices
+from dragoman.engines.numba.arguments import matrices, packed
 from dragoman.graph import Array, Backward
 
 ENGINE = "numba"
@@ -93,12 +93,9 @@ def _lane(width: int) -> tuple[int, ...]:
 
 
 def _layout_fits(q: Array, k: Array, depth: int, offsets: Array, memory_offsets: Array, heads: int) -> bool:
-    if not matrices(q, k) or heads < 1 or depth % heads or len(offsets) != len(memory_offsets) or not len(offsets):
+    if not matrices(q, k) or heads < 1 or depth % heads or len(offsets) != len(memory_offsets):
         return False
-    for matrix, ends in ((q, offsets), (k, memory_offsets)):
-        if ends[0] != 0 or ends[-1] != len(matrix) or (ends[1:] < ends[:-1]).any():
-            return False
-    return True
+    return packed(q, offsets) and packed(k, memory_offsets)
 
 
 def _bias_fits(bias: Array | None, kind: Any, heads: int) -> bool:

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
 from numba import njit, types
 from numba.core import sigutils
 from numba.core.ccallback import CFunc
-from numba.extending import overload
+from numba.extending import intrinsic, overload
 
 # No flag that would let the compiler assume that numbers are finite: checks must live.
 BARE: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract", "reassoc", "arcp", "nsz"}}
@@ -40,6 +41,19 @@ def callback(signature: str, function: Callable[..., Any]) -> CFunc:
     made.enable_caching()
     _stamped(made).compile()
     return made
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def call(typing: Any, address: Any, arguments: Any) -> Any:
+    """What stands at an address, with a tuple of 64-bit integers: counts and places of numbers"""
+
+    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        integers = [builder.extract_value(given[1], i) for i in range(len(arguments))]
+        kind = ir.FunctionType(ir.VoidType(), [ir.IntType(64)] * len(integers))
+        builder.call(builder.inttoptr(given[0], kind.as_pointer()), integers)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, arguments), generate
 
 
 def _stamped(compiled: Any) -> Any:

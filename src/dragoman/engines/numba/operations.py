@@ -10,6 +10,7 @@ from dragoman import operations
 from dragoman.engines.numba import blas, errors, rows
 from dragoman.engines.numba import linear as linear_kernels
 from dragoman.engines.numba.arguments import NO_LABELS, NO_NUMBERS, NO_ROWS, dropped, matrices
+from dragoman.engines.numba.products import products_of
 from dragoman.graph import Array, Pending
 from dragoman.operations.dropout import Dropout
 from dragoman.operations.shapes import check_finite, check_labels
@@ -28,32 +29,28 @@ def linear(
     kind = linear_kernels.ACTIVATIONS.get(activation)
     if kind is None or x.shape[1] != inputs or (biases is not None and biases.shape != (outputs,)):
         return NotImplemented
-    product, dtype = blas.GEMM[x.dtype], x.dtype
+    products, dtype = products_of(x.dtype), x.dtype
     none = NO_NUMBERS[dtype] if kind == linear_kernels.IDENTITY else np.zeros(outputs, dtype)
     b = none if biases is None else biases
     c = np.empty((len(x), outputs), dtype)
     y = np.empty_like(c) if kind == linear_kernels.GELU else c
-    linear_kernels.linear(product, x, weights, transposed, b, kind, c, y)
+    linear_kernels.linear(products, x, weights, transposed, b, kind, c, y)
 
     def backward(dy: Array) -> tuple[Array, Pending, Array | None]:
         dy = np.ascontiguousarray(dy)
         dc = dy if kind == linear_kernels.IDENTITY else np.empty_like(dy)
         dx, dbiases = np.empty_like(x), np.empty_like(b)
-        linear_kernels.linear_backward(product, dy, weights, transposed, kind, c, dc, dbiases, dx)
-        left, right = (dc, x) if transposed else (x, dc)
-        dweights = Pending(
-            weights.shape, dtype, lambda out: linear_kernels.weights_derivative(product, left, right, out)
-        )
-        return dx, dweights, None if biases is None else dbiases
+        linear_kernels.linear_backward(products, dy, weights, transposed, kind, c, dc, dbiases, dx)
+        return dx, _weights_derivative(products, x, dc, weights, transposed), None if biases is None else dbiases
 
     return y, backward
 
 
-def _weights_derivative(product: int, x: Array, dc: Array, weights: Array, transposed: bool) -> Pending:
+def _weights_derivative(products: tuple[int, int], x: Array, dc: Array, weights: Array, transposed: bool) -> Pending:
     """x' dc, or its transpose, written straight to where it belongs"""
     left, right = (dc, x) if transposed else (x, dc)
     return Pending(
-        weights.shape, weights.dtype, lambda out: linear_kernels.weights_derivative(product, left, right, out)
+        weights.shape, weights.dtype, lambda out: linear_kernels.weights_derivative(products, left, right, out)
     )
 
 
@@ -233,7 +230,7 @@ def cross_entropy(
 
     def backward(derror: Array, _: None = None) -> Array:
         delta, none = logits.copy(), NO_NUMBERS[logits.dtype]
-        errors.cross_entropy_delta(delta, none, none, *goals)
+        errors.cross_entropy_delta(delta, none, *goals)
         if derror != 1:
             delta *= derror
         return delta
@@ -259,10 +256,10 @@ def linear_cross_entropy(
     goals = _goals((len(x), size), x.dtype, targets, loss_weights, smoothing, total)
     if goals is None or x.shape[1] != inputs or (biases is not None and biases.shape != (size,)):
         return NotImplemented
-    product, kind = blas.GEMM[x.dtype], x.dtype
+    products, kind = products_of(x.dtype), x.dtype
     b = NO_NUMBERS[kind] if biases is None else biases
     delta, dbiases = np.empty((len(x), size), kind), np.empty_like(b)
-    error, hits = linear_kernels.linear_cross_entropy(product, x, weights, transposed, b, delta, dbiases, *goals)
+    error, hits = linear_kernels.linear_cross_entropy(products, x, weights, transposed, b, delta, dbiases, *goals)
     value = np.asarray(error, kind)
     check_finite("the cross-entropy", value)
 
@@ -271,12 +268,8 @@ def linear_cross_entropy(
             np.multiply(delta, derror, out=delta)
             np.multiply(dbiases, derror, out=dbiases)
         dx = np.empty_like(x)
-        linear_kernels.input_derivative(product, delta, weights, not transposed, dx)
-        left, right = (delta, x) if transposed else (x, delta)
-        dweights = Pending(
-            weights.shape, kind, lambda out: linear_kernels.weights_derivative(product, left, right, out)
-        )
-        return dx, dweights, None if biases is None else dbiases
+        linear_kernels.input_derivative(products, delta, weights, not transposed, dx)
+        return dx, _weights_derivative(products, x, delta, weights, transposed), None if biases is None else dbiases
 
     return (value, float(hits)), backward
 

@@ -44,14 +44,6 @@ def drop_rows(x: Any, y: Any, key: Any, first_row: Any, threshold: Any, scale: A
 
 
 @part
-def add_biases(c: Any, biases: Any) -> None:
-    for i in range(c.shape[0]):
-        row = c[i]
-        for j in range(row.shape[0]):
-            row[j] += biases[j]
-
-
-@part
 def add_biases_relu(c: Any, biases: Any) -> None:
     for i in range(c.shape[0]):
         row = c[i]

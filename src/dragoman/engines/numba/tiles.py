@@ -28,6 +28,7 @@ from dragoman.engines.numba.lanes import (
 )
 
 _INDEX = ir.IntType(64)
+UNROLLED = 4  # addends of a sum between two looks at whether there are more
 
 
 def _prefetch(builder: Any, place: Any) -> None:
@@ -37,69 +38,85 @@ def _prefetch(builder: Any, place: Any) -> None:
     builder.call(function, [builder.bitcast(place, ir.IntType(8).as_pointer()), *map(ir.IntType(32), (0, 3, 1))])
 
 
-def pointers(context: Any, builder: Any, signature: Any, arguments: Any, *places: int) -> list[Any]:
+def pointers(context: Any, builder: Any, kinds: Any, arguments: Any, *places: int) -> list[Any]:
     """Where numbers stand: argument i is a flat array, argument i + 1 the index of the first of them."""
-    found = []
-    for i in places:
-        found.append(place_of(context, builder, signature.args[i], arguments[i], arguments[i + 1]))
-    return found
+    return [place_of(context, builder, kinds[i], arguments[i], arguments[i + 1]) for i in places]
 
 
-@functools.cache
-def tile(rows: int, vectors: int) -> Callable[..., None]:
-    """y[r, c] = b[c] + sum_k x[r, k] w[k, c] for `rows` rows and 8 `vectors` columns, w [k, columns] far apart
+def _kept(builder: Any, place: Any) -> Any:
+    """A place that stays in a register: the compiler would find it again from others each time, and run out of them."""
+    return builder.asm(ir.FunctionType(place.type, [place.type]), "", "=r,0", [place], False)
 
-    tile(x, first, apart, w, first, apart, inputs, b, first, y, first, apart, ahead); `ahead` says how far on the
-    weights stand that are asked for already, 0 for none.
+
+def _build_tile(rows: int, vectors: int, context: Any, builder: Any, kinds: Any, arguments: Any) -> Any:
+    """What `tile` says."""
+    x, w, b, y = pointers(context, builder, kinds, arguments, 0, 3, 7, 9)
+    x_apart, inputs, y_apart = (arguments[i] for i in (2, 6, 11))
+    w_apart = _INDEX(vectors * WIDTH) if kinds[5] == types.none else arguments[5]
+    ahead = None if kinds[12] == types.none else arguments[12]
+    cells = [[cgutils.alloca_once(builder, VECTOR) for _ in range(vectors)] for _ in range(rows)]
+    for c in range(vectors):
+        begin = build_load(builder, builder.gep(b, [_INDEX(c * WIDTH)]))
+        for r in range(rows):
+            builder.store(begin, cells[r][c])
+    lines = [_kept(builder, builder.gep(x, [builder.mul(x_apart, _INDEX(r))])) for r in range(rows)]
+
+    def add(k: Any) -> None:
+        row = builder.gep(w, [builder.mul(w_apart, k)])
+        weights = [build_load(builder, builder.gep(row, [_INDEX(c * WIDTH)])) for c in range(vectors)]
+        for c in range(0, 0 if ahead is None else vectors, 2):
+            _prefetch(builder, builder.gep(row, [builder.add(ahead, _INDEX(c * WIDTH))]))
+        for r in range(rows):
+            number = build_spread(builder, builder.load(builder.gep(lines[r], [k])))
+            for c in range(vectors):
+                total = build_multiply_add(builder, number, weights[c], builder.load(cells[r][c]))
+                builder.store(total, cells[r][c])
+
+    whole = builder.sub(inputs, builder.srem(inputs, _INDEX(UNROLLED)))
+    with cgutils.for_range_slice(builder, _INDEX(0), whole, _INDEX(UNROLLED), inc=True) as (k, _):
+        for i in range(UNROLLED):
+            add(builder.add(k, _INDEX(i)))
+    with cgutils.for_range_slice(builder, whole, inputs, _INDEX(1), inc=True) as (k, _):
+        add(k)
+    for r in range(rows):
+        line = builder.gep(y, [builder.mul(y_apart, _INDEX(r))])
+        for c in range(vectors):
+            build_store(builder, builder.load(cells[r][c]), builder.gep(line, [_INDEX(c * WIDTH)]))
+    return context.get_dummy_value()
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def tile(
+    typing: Any,
+    rows: Any,
+    vectors: Any,
+    x: Any,
+    x0: Any,
+    x_apart: Any,
+    w: Any,
+    w0: Any,
+    w_apart: Any,
+    inputs: Any,
+    b: Any,
+    b0: Any,
+    y: Any,
+    y0: Any,
+    y_apart: Any,
+    ahead: Any,
+) -> Any:
+    """y[r, c] = b[c] + sum_k x[r, k] w[k, c] for some rows and 8 columns a vector
+
+    rows, vectors  tuples of so many numbers: their lengths are part of their types, and known when this is compiled
+    x0, w0 ...     the place of the first number; x_apart ...  how far rows stand apart
+    w_apart        None: weights without gaps, a panel
+    ahead          how far on the weights stand that are asked for already; None: the processor does well by itself
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        x, w, b, y = pointers(context, builder, signature, arguments, 0, 3, 7, 9)
-        x_apart, w_apart, inputs, y_apart, ahead = (arguments[i] for i in (2, 5, 6, 11, 12))
-        cells = [[cgutils.alloca_once(builder, VECTOR) for _ in range(vectors)] for _ in range(rows)]
-        for c in range(vectors):
-            begin = build_load(builder, builder.gep(b, [_INDEX(c * WIDTH)]))
-            for r in range(rows):
-                builder.store(begin, cells[r][c])
-        lines = [builder.gep(x, [builder.mul(x_apart, _INDEX(r))]) for r in range(rows)]
-        with cgutils.for_range(builder, inputs) as loop:
-            row = builder.gep(w, [builder.mul(w_apart, loop.index)])
-            weights = [build_load(builder, builder.gep(row, [_INDEX(c * WIDTH)])) for c in range(vectors)]
-            with cgutils.if_likely(builder, builder.icmp_signed("!=", ahead, _INDEX(0))):
-                for c in range(0, vectors, 2):
-                    _prefetch(builder, builder.gep(row, [builder.add(ahead, _INDEX(c * WIDTH))]))
-            for r in range(rows):
-                number = build_spread(builder, builder.load(builder.gep(lines[r], [loop.index])))
-                for c in range(vectors):
-                    total = build_multiply_add(builder, number, weights[c], builder.load(cells[r][c]))
-                    builder.store(total, cells[r][c])
-        for r in range(rows):
-            line = builder.gep(y, [builder.mul(y_apart, _INDEX(r))])
-            for c in range(vectors):
-                build_store(builder, builder.load(cells[r][c]), builder.gep(line, [_INDEX(c * WIDTH)]))
-        return context.get_dummy_value()
+        return _build_tile(len(rows), len(vectors), context, builder, signature.args[2:], arguments[2:])
 
-    @intrinsic  # type: ignore[untyped-decorator]
-    def product(
-        typing: Any,
-        x: Any,
-        x0: Any,
-        x_apart: Any,
-        w: Any,
-        w0: Any,
-        w_apart: Any,
-        inputs: Any,
-        b: Any,
-        b0: Any,
-        y: Any,
-        y0: Any,
-        y_apart: Any,
-        ahead: Any,
-    ) -> Any:
-        i = types.intp
-        return types.void(x, i, i, w, i, i, i, b, i, y, i, i, i), generate
-
-    return product  # type: ignore[no-any-return]
+    i = types.intp
+    return types.void(rows, vectors, x, i, i, w, i, w_apart, i, b, i, y, i, i, ahead), generate
 
 
 @functools.cache
@@ -110,7 +127,7 @@ def dots(rows: int, columns: int) -> Callable[..., None]:
     """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        x, w, b, y = pointers(context, builder, signature, arguments, 0, 3, 7, 9)
+        x, w, b, y = pointers(context, builder, signature.args, arguments, 0, 3, 7, 9)
         x_apart, w_apart, inputs, y_apart = (arguments[i] for i in (2, 5, 6, 11))
         cells = [[cgutils.alloca_once(builder, VECTOR) for _ in range(columns)] for _ in range(rows)]
         for cell in itertools.chain(*cells):

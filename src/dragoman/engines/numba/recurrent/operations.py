@@ -8,11 +8,11 @@ import numpy as np
 
 from dragoman import operations
 from dragoman.engines.numba import blas
-from dragoman.engines.numba.arguments import NO_NUMBERS, NO_ROWS, REAL
+from dragoman.engines.numba.arguments import NO_NUMBERS, NO_ROWS, REAL, packed
 from dragoman.engines.numba.recurrent import gru as gru_kernels
 from dragoman.engines.numba.recurrent import lstm as lstm_kernels
-from dragoman.engines.numba.recurrent import panels
 from dragoman.engines.numba.recurrent import rnn as rnn_kernels
+from dragoman.engines.numba.recurrent.products import addresses
 from dragoman.engines.numba.recurrent.steps import states_before, weights_derivative
 from dragoman.graph import Array, Pending
 
@@ -26,21 +26,19 @@ def _fits(blocks: int, x: Array, weights: Array, states: tuple[Array | None, ...
         return False
     if weights.ndim != 2 or x.ndim != 2 or not weights.size or (cut is not None and cut < 1):
         return False
-    if offsets.ndim != 1 or offsets.dtype.kind not in "iu" or not len(offsets):
+    if not packed(x, offsets):
         return False
     m = len(weights)
     if weights.shape[1] != blocks * m or x.shape[1] != blocks * m:
         return False
-    if any(state is not None and state.shape != (len(offsets) - 1, m) for state in states):
-        return False
-    return bool(offsets[0] == 0 and offsets[-1] == len(x) and (offsets[1:] >= offsets[:-1]).all())
+    return all(state is None or state.shape == (len(offsets) - 1, m) for state in states)
 
 
 def _products(kind: Any, offsets: Array) -> tuple[int, int, int, int]:
     """Addresses of the products; weights are laid out in panels where more than one step uses them."""
     assert blas.GEMM is not None
     several = kind == np.float32 and np.diff(offsets).max(initial=0) > 1
-    return blas.GEMM[kind], *(panels.addresses() if several else (0, 0, 0))
+    return blas.GEMM[kind], *(addresses() if several else (0, 0, 0))
 
 
 def _given(array: Array | None, kind: Any) -> Array:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-import numpy as np
 from llvmlite import ir
 from numba import carray
 from numba.core import types
@@ -18,16 +17,11 @@ from numba.extending import intrinsic
 
 from dragoman.engines.numba.jit import callback, kernel, part
 from dragoman.engines.numba.lanes import load, multiply_add, spread, store
-from dragoman.engines.numba.search.tiles import dots, pointers, tile
+from dragoman.engines.numba.panels import FIRST, FOUR, ONE, PANEL, THREE, TWO, lay, multiply_panels
+from dragoman.engines.numba.tiles import dots, pointers, tile
 
-FIRST = np.int64(0)  # of a machine's type: kernels would be compiled anew for a Python integer
-PANEL = np.int64(16)  # columns of a tile of more than 3 rows
 WIDE = 32  # columns of a tile of 2 or 3 rows
-PACKED = 64  # columns that are laid out at a time: fewer would leave most of a page unread
-BLOCK = 96  # rows that stay in the cache while all weights pass by
 
-one_row, two_rows, three_rows = tile(1, 1), tile(2, 4), tile(3, 4)
-three, four, five, six = tile(3, 2), tile(4, 2), tile(5, 2), tile(6, 2)
 dots_of_one, dots_of_two, dots_of_three = dots(1, 4), dots(2, 4), dots(3, 4)
 
 
@@ -79,7 +73,7 @@ def _row(x: Any, x0: Any, k: Any, w: Any, w0: Any, n: Any, b: Any, b0: Any, y: A
             store(y, y0 + c, multiply_add(x1, load(w, p + c), load(y, y0 + c)))
         j += 1
     if whole < n:  # the last columns once more, with some before them
-        one_row(x, x0, k, w, w0 + n - 8, n, k, b, b0 + n - 8, y, y0 + n - 8, n, 0)
+        tile(ONE, ONE, x, x0, k, w, w0 + n - 8, n, k, b, b0 + n - 8, y, y0 + n - 8, n, None)
 
 
 @part
@@ -89,9 +83,9 @@ def _few(
     for first in range(0, n, WIDE):
         c = min(first, n - WIDE)
         if m == 2:
-            two_rows(x, x0, xs, w, w0 + c, n, k, b, b0 + c, y, y0 + c, ys, 0)
+            tile(TWO, FOUR, x, x0, xs, w, w0 + c, n, k, b, b0 + c, y, y0 + c, ys, None)
         else:
-            three_rows(x, x0, xs, w, w0 + c, n, k, b, b0 + c, y, y0 + c, ys, 0)
+            tile(THREE, FOUR, x, x0, xs, w, w0 + c, n, k, b, b0 + c, y, y0 + c, ys, None)
 
 
 @part
@@ -100,43 +94,7 @@ def _several(
 ) -> None:
     for first in range(0, n, PANEL):
         c = min(first, n - PANEL)
-        _panel(x, x0, xs, m, k, w, w0 + c, n, b, b0 + c, y, y0 + c, ys, PANEL)
-
-
-@part
-def _panel(
-    x: Any,
-    x0: Any,
-    xs: Any,
-    m: Any,
-    k: Any,
-    w: Any,
-    w0: Any,
-    ws: Any,
-    b: Any,
-    b0: Any,
-    y: Any,
-    y0: Any,
-    ys: Any,
-    ahead: Any,
-) -> None:
-    """16 columns of m >= 3 rows, in tiles of 3 to 6 rows as even as can be"""
-    tiles = (m + 5) // 6
-    least, more = m // tiles, m % tiles
-    r = 0
-    for i in range(tiles):
-        rows = least + 1 if i < more else least
-        xr, yr = x0 + r * xs, y0 + r * ys
-        if rows == 6:
-            six(x, xr, xs, w, w0, ws, k, b, b0, y, yr, ys, ahead)
-        elif rows == 5:
-            five(x, xr, xs, w, w0, ws, k, b, b0, y, yr, ys, ahead)
-        elif rows == 4:
-            four(x, xr, xs, w, w0, ws, k, b, b0, y, yr, ys, ahead)
-        else:
-            three(x, xr, xs, w, w0, ws, k, b, b0, y, yr, ys, ahead)
-        r += rows
-        ahead = 0
+        multiply_panels(x, x0, xs, m, k, w, w0 + c, n, PANEL, b, b0 + c, y, y0 + c, ys, PANEL)
 
 
 @kernel
@@ -158,40 +116,24 @@ def transposed_product(
 
 @part
 def lay_out(w: Any, w0: Any, k: Any, n: Any, transposed: Any, panels: Any) -> None:
-    """Weights in panels of 16 columns, each [k, 16] without gaps, where w has its own; what is over is left out
-
-    With many rows, and step after step, it pays: a panel is read as it comes and stays in the nearest cache.
-    """
-    for begin in range(0, n - n % PANEL, PACKED):
-        end = min(begin + PACKED, n - n % PANEL)
-        for j in range(k):
-            for first in range(begin, end, PANEL):
-                at = w0 + first * k + j * PANEL
-                if transposed:
-                    for c in range(PANEL):
-                        panels[at + c] = w[w0 + (first + c) * k + j]
-                else:
-                    store(panels, at, load(w, w0 + j * n + first))
-                    store(panels, at + 8, load(w, w0 + j * n + first + 8))
-
-
-@part
-def _laid(x: Any, xs: Any, m: Any, k: Any, panels: Any, n: Any, b: Any, y: Any, ys: Any) -> None:
-    """The columns whose weights lie in panels, for m >= 3 rows, so many at a time that they stay in the cache"""
-    blocks = (m + BLOCK - 1) // BLOCK
-    for i in range(blocks):
-        begin, end = m * i // blocks, m * (i + 1) // blocks
-        for c in range(0, n - n % PANEL, PANEL):
-            _panel(x, begin * xs, xs, end - begin, k, panels, c * k, PANEL, b, c, y, begin * ys + c, ys, FIRST)
+    """Weights in panels where w has its own; the columns that fill none are left out"""
+    whole = n - n % PANEL
+    if transposed:
+        for first in range(0, whole, PANEL):
+            for j in range(k):
+                for c in range(PANEL):
+                    panels[w0 + first * k + j * PANEL + c] = w[w0 + (first + c) * k + j]
+    else:
+        lay(w, w0, n, k, whole, panels, w0)
 
 
 def _plain(x: Any, xs: Any, m: Any, k: Any, w: Any, panels: Any, n: Any, b: Any, y: Any, ys: Any, laid: Any) -> None:
     x, w, b, y = carray(x, 1), carray(w, 1), carray(b, 1), carray(y, 1)
     if laid and m >= 3 and n >= PANEL:
-        _laid(x, xs, m, k, carray(panels, 1), n, b, y, ys)
+        multiply_panels(x, FIRST, xs, m, k, carray(panels, 1), FIRST, None, n - n % PANEL, b, FIRST, y, FIRST, ys, None)
         if n % PANEL:  # the last columns, with some before them
             c = n - PANEL
-            _panel(x, FIRST, xs, m, k, w, c, n, b, c, y, c, ys, FIRST)
+            multiply_panels(x, FIRST, xs, m, k, w, c, n, PANEL, b, c, y, c, ys, FIRST)
     else:
         product(x, FIRST, xs, m, k, w, FIRST, n, b, FIRST, y, FIRST, ys)
 
@@ -201,7 +143,7 @@ def _transposed(
 ) -> None:
     x, w, b, y, c = carray(x, 1), carray(w, 1), carray(b, 1), carray(y, 1), FIRST
     if laid and m >= 3 and n >= PANEL:
-        _laid(x, xs, m, k, carray(panels, 1), n, b, y, ys)
+        multiply_panels(x, FIRST, xs, m, k, carray(panels, 1), FIRST, None, n - n % PANEL, b, FIRST, y, FIRST, ys, None)
         c = n - n % PANEL
     transposed_product(x, FIRST, xs, m, k, w, c * k, n - c, b, c, y, c, ys)
 
@@ -244,7 +186,7 @@ def multiply_at(
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         address, m, k, n, laid = (arguments[i] for i in (0, 3, 4, 9, 14))
-        x, w, panels, b, y = pointers(context, builder, signature, arguments, 1, 5, 7, 10, 12)
+        x, w, panels, b, y = pointers(context, builder, signature.args, arguments, 1, 5, 7, 10, 12)
         i, p, flag = ir.IntType(64), ir.FloatType().as_pointer(), ir.IntType(8)
         kind = ir.FunctionType(ir.VoidType(), [p, i, i, i, p, p, i, p, p, i, flag])
         function = builder.inttoptr(address, kind.as_pointer())

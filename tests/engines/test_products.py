@@ -1,0 +1,69 @@
+"""The matrix products of training against NumPy's, on matrices of any shape."""
+
+import numpy as np
+import pytest
+
+from dragoman.engines.numba import linear, products
+
+NOTHING = np.zeros(0, np.float32)
+SHAPES = [
+    (1, 4, 16),  # left to the BLAS: fewer rows than a tile has
+    (6, 1, 16),  # one tile
+    (6, 5, 15),  # left to the BLAS: fewer columns than a panel has
+    (7, 3, 17),  # the last rows and columns with some before them
+    (12, 8, 32),
+    (13, 67, 100),  # inputs that are no multiple of what is unrolled
+    (11, 700, 150),  # more columns than are laid out at a time
+    (40, 64, 1003),
+]
+
+
+@pytest.fixture(params=["ours", "blas"])
+def addresses(request, monkeypatch):
+    monkeypatch.setattr(products, "_ours", lambda: request.param == "ours")
+    return products.products_of(np.dtype(np.float32))
+
+
+def drawn(*shape):
+    return np.random.default_rng(len(shape) * shape[0] + shape[-1]).standard_normal(shape).astype(np.float32)
+
+
+def between_guards(*shape):
+    """A matrix in the middle of a longer vector, which tells whether something was written beyond it."""
+    size = int(np.prod(shape))
+    whole = np.full(size + 64, 777.0, np.float32)
+    return whole, whole[32 : 32 + size].reshape(shape)
+
+
+def agree(whole, found, expected, inputs):
+    assert (whole[:32] == 777).all()
+    assert (whole[-32:] == 777).all()
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=2e-6 * inputs**0.5)
+
+
+@pytest.mark.parametrize(("m", "k", "n"), SHAPES)
+def test_outputs_with_and_without_biases(addresses, m, k, n):
+    x, w, biases = drawn(m, k), drawn(k, n), drawn(n)
+    for b in (biases, NOTHING):
+        for weights, transposed in ((w, False), (np.ascontiguousarray(w.T), True)):
+            whole, y = between_guards(m, n)
+            linear.linear(addresses, x, weights, transposed, b, linear.IDENTITY, y, y)
+            agree(whole, y, x.astype(float) @ w + (biases if b.size else 0), k)
+
+
+@pytest.mark.parametrize(("m", "k", "n"), SHAPES)
+def test_the_derivative_by_weights(addresses, m, k, n):
+    x, dy = drawn(m, k), drawn(m, n)
+    whole, dw = between_guards(k, n)
+    linear.weights_derivative(addresses, x, dy, dw)
+    agree(whole, dw, x.astype(float).T @ dy, m)
+
+
+def test_double_precision_is_the_blas_s():
+    address, ours = products.products_of(np.dtype(np.float64))
+    assert address
+    assert ours == 0
+    x, w = drawn(9, 5).astype(float), drawn(5, 20).astype(float)
+    y = np.empty((9, 20))
+    linear.input_derivative((address, ours), x, w, False, y)
+    np.testing.assert_allclose(y, x @ w, rtol=1e-12)
