@@ -7,13 +7,13 @@ from dragoman.engines.numba import linear, products
 
 NOTHING = np.zeros(0, np.float32)
 SHAPES = [
-    (1, 4, 16),  # left to the BLAS: fewer rows than a tile has
-    (6, 1, 16),  # one tile
-    (6, 5, 15),  # left to the BLAS: fewer columns than a panel has
-    (7, 3, 17),  # the last rows and columns with some before them
-    (12, 8, 32),
-    (13, 67, 100),  # inputs that are no multiple of what is unrolled
-    (11, 700, 150),  # more columns than are laid out at a time
+    (19, 4, 16),  # left to the BLAS: too few rows
+    (20, 1, 16),  # tiles of 5 rows
+    (30, 5, 15),  # left to the BLAS: fewer columns than a panel has
+    (21, 3, 17),  # the last columns with some before them
+    (24, 8, 32),
+    (31, 67, 100),  # inputs that are no multiple of what is unrolled
+    (23, 1100, 150),  # more inputs and columns than are laid out at a time
     (40, 64, 1003),
 ]
 

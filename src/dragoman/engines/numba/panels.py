@@ -120,7 +120,7 @@ def multiply_panels(
         for i in range(tiles):
             rows = (m - r + tiles - i - 1) // (tiles - i)  # as even as can be
             xr, yr = x0 + r * xs, y0 + r * ys
-            given = x, xr, xs, k, panels, p0, ws, begin, end, b, b0, y, yr, ys, ahead
+            given = x, xr, xs, k, panels, p0, ws, begin, end, b, b0, None, y, yr, ys, ahead
             if rows == 6:
                 strip(SIX, *given)
             elif rows == 5:
@@ -150,6 +150,7 @@ def strip(
     end: Any,
     b: Any,
     b0: Any,
+    bs: Any,
     y: Any,
     y0: Any,
     ys: Any,
@@ -157,4 +158,4 @@ def strip(
 ) -> None:
     """A tile of rows for each panel; a function of its own, or the registers would not do"""
     for c in range(begin, end, PANEL):
-        tile(rows, TWO, x, x0, xs, panels, p0 + c * k, ws, k, b, b0 + c, y, y0 + c, ys, ahead)
+        tile(rows, TWO, x, x0, xs, panels, p0 + c * k, ws, k, b, b0 + c, bs, y, y0 + c, ys, ahead)

@@ -16,36 +16,70 @@ from threadpoolctl import ThreadpoolController
 
 from dragoman.engines.numba.blas import GEMM, gemm
 from dragoman.engines.numba.jit import call, callback, part
-from dragoman.engines.numba.panels import FIRST, PANEL, ROWS, SIX, clear, columns_at_a_time, lay, strip, transpose
+from dragoman.engines.numba.panels import FIRST, FIVE, PANEL, ROWS, SIX, clear, columns_at_a_time, lay, strip, transpose
 
+DEEP = np.int64(512)  # inputs that are summed up at a time
+LEAST_ROWS = 20  # any number from here on is a sum of fives and sixes
 OURS = ("haswell", "zen")  # what OpenBLAS calls processors with vectors of 8 numbers and no wider ones
 
 
 def _multiply(
     a: Any, turned_a: Any, w: Any, turned_w: Any, b: Any, biased: Any, m: Any, n: Any, k: Any, y: Any, work: Any
 ) -> None:
-    """y [m, n] = op(a) op(w) + b, turned: a [k, m] or w [n, k]; m is 6 or more, n 16 or more"""
+    """y [m, n] = op(a) op(w) + b, turned: a [k, m] or w [n, k]; m is 20 or more, n 16 or more"""
     x, w, b, y, work = carray(a, 1), carray(w, 1), carray(b, 1), carray(y, 1), carray(work, 1)
-    place, b0 = FIRST, FIRST
+    place, b0, begin = FIRST, FIRST, FIRST
     if turned_a:
         transpose(x, FIRST, m, k, m, work, FIRST, k)
         x, place = work, m * k
     if not biased:
         clear(work, place, place + n)
         b, b0, place = work, place, place + n
-    begin = FIRST
+    width = columns_at_a_time(min(k, DEEP))
     while begin < n:
         begin = min(begin, n - PANEL)  # the last columns, if need be with some before them
-        columns = min(columns_at_a_time(k), (n - begin) // PANEL * PANEL)
-        if turned_w:
-            for c in range(0, columns, PANEL):
-                transpose(w, (begin + c) * k, k, PANEL, k, work, place + c * k, PANEL)
-        else:
-            lay(w, begin, n, k, columns, work, place)
-        for first in range(0, m, ROWS):
-            r = min(first, m - ROWS)  # the last rows, if need be with some before them
-            strip(SIX, x, r * k, k, k, work, place, None, FIRST, columns, b, b0 + begin, y, r * n + begin, n, None)
+        columns = min(width, (n - begin) // PANEL * PANEL)
+        for k0 in range(0, k, DEEP):
+            inputs = min(DEEP, k - k0)
+            if turned_w:
+                for c in range(0, columns, PANEL):
+                    transpose(w, (begin + c) * k + k0, k, PANEL, inputs, work, place + c * inputs, PANEL)
+            else:
+                lay(w, k0 * n + begin, n, inputs, columns, work, place)
+            if k0 == 0:
+                _rows(x, FIRST, k, m, inputs, work, place, columns, b, b0 + begin, FIRST, y, begin, n)
+            else:
+                _rows(x, k0, k, m, inputs, work, place, columns, y, begin, n, y, begin, n)
         begin += columns
+
+
+@part
+def _rows(
+    x: Any,
+    x0: Any,
+    xs: Any,
+    m: Any,
+    k: Any,
+    panels: Any,
+    p0: Any,
+    columns: Any,
+    b: Any,
+    b0: Any,
+    bs: Any,
+    y: Any,
+    y0: Any,
+    ys: Any,
+) -> None:
+    """All rows with the columns in panels, 6 or 5 at a time; each begins with a row of b"""
+    tiles, r = (m + ROWS - 1) // ROWS, FIRST
+    for i in range(tiles):
+        rows = (m - r + tiles - i - 1) // (tiles - i)  # as even as can be
+        given = x, x0 + r * xs, xs, k, panels, p0, None, FIRST, columns, b, b0 + r * bs, bs, y, y0 + r * ys, ys, None
+        if rows == ROWS:
+            strip(SIX, *given)
+        else:
+            strip(FIVE, *given)
+        r += rows
 
 
 @functools.cache
@@ -72,8 +106,9 @@ def multiply(products: Any, a: Any, turned_a: Any, b: Any, turned_b: Any, biases
     """c = op(a) op(b) + biases (none: a vector of no size)"""
     m, n = c.shape
     k = a.shape[0] if turned_a else a.shape[1]
-    if products[1] != 0 and m >= ROWS and n >= PANEL and k > 0:
-        work = np.empty(m * k * turned_a + n + k * min(columns_at_a_time(k), n), c.dtype)
+    if products[1] != 0 and m >= LEAST_ROWS and n >= PANEL and k > 0:
+        inputs = min(k, DEEP)
+        work = np.empty(m * k * turned_a + n + inputs * min(columns_at_a_time(inputs), n), c.dtype)
         sides = a.ctypes.data, np.int64(turned_a), b.ctypes.data, np.int64(turned_b)
         added = biases.ctypes.data, np.int64(biases.size > 0)
         call(products[1], (*sides, *added, m, n, k, c.ctypes.data, work.ctypes.data))

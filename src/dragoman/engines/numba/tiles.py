@@ -50,15 +50,16 @@ def _kept(builder: Any, place: Any) -> Any:
 
 def _build_tile(rows: int, vectors: int, context: Any, builder: Any, kinds: Any, arguments: Any) -> Any:
     """What `tile` says."""
-    x, w, b, y = pointers(context, builder, kinds, arguments, 0, 3, 7, 9)
-    x_apart, inputs, y_apart = (arguments[i] for i in (2, 6, 11))
+    x, w, b, y = pointers(context, builder, kinds, arguments, 0, 3, 7, 10)
+    x_apart, inputs, y_apart = (arguments[i] for i in (2, 6, 12))
+    b_apart = None if kinds[9] == types.none else arguments[9]
     w_apart = _INDEX(vectors * WIDTH) if kinds[5] == types.none else arguments[5]
-    ahead = None if kinds[12] == types.none else arguments[12]
+    ahead = None if kinds[13] == types.none else arguments[13]
     cells = [[cgutils.alloca_once(builder, VECTOR) for _ in range(vectors)] for _ in range(rows)]
-    for c in range(vectors):
-        begin = build_load(builder, builder.gep(b, [_INDEX(c * WIDTH)]))
-        for r in range(rows):
-            builder.store(begin, cells[r][c])
+    for r in range(rows):
+        line = b if b_apart is None else builder.gep(b, [builder.mul(b_apart, _INDEX(r))])
+        for c in range(vectors):
+            builder.store(build_load(builder, builder.gep(line, [_INDEX(c * WIDTH)])), cells[r][c])
     lines = [_kept(builder, builder.gep(x, [builder.mul(x_apart, _INDEX(r))])) for r in range(rows)]
 
     def add(k: Any) -> None:
@@ -99,6 +100,7 @@ def tile(
     inputs: Any,
     b: Any,
     b0: Any,
+    b_apart: Any,
     y: Any,
     y0: Any,
     y_apart: Any,
@@ -109,6 +111,7 @@ def tile(
     rows, vectors  tuples of so many numbers: their lengths are part of their types, and known when this is compiled
     x0, w0 ...     the place of the first number; x_apart ...  how far rows stand apart
     w_apart        None: weights without gaps, a panel
+    b_apart        None: the same biases for all rows; else b has rows of its own, of sums that go on here
     ahead          how far on the weights stand that are asked for already; None: the processor does well by itself
     """
 
@@ -116,7 +119,7 @@ def tile(
         return _build_tile(len(rows), len(vectors), context, builder, signature.args[2:], arguments[2:])
 
     i = types.intp
-    return types.void(rows, vectors, x, i, i, w, i, w_apart, i, b, i, y, i, i, ahead), generate
+    return types.void(rows, vectors, x, i, i, w, i, w_apart, i, b, i, b_apart, y, i, i, ahead), generate
 
 
 @functools.cache

@@ -73,7 +73,7 @@ def _row(x: Any, x0: Any, k: Any, w: Any, w0: Any, n: Any, b: Any, b0: Any, y: A
             store(y, y0 + c, multiply_add(x1, load(w, p + c), load(y, y0 + c)))
         j += 1
     if whole < n:  # the last columns once more, with some before them
-        tile(ONE, ONE, x, x0, k, w, w0 + n - 8, n, k, b, b0 + n - 8, y, y0 + n - 8, n, None)
+        tile(ONE, ONE, x, x0, k, w, w0 + n - 8, n, k, b, b0 + n - 8, None, y, y0 + n - 8, n, None)
 
 
 @part
@@ -83,9 +83,9 @@ def _few(
     for first in range(0, n, WIDE):
         c = min(first, n - WIDE)
         if m == 2:
-            tile(TWO, FOUR, x, x0, xs, w, w0 + c, n, k, b, b0 + c, y, y0 + c, ys, None)
+            tile(TWO, FOUR, x, x0, xs, w, w0 + c, n, k, b, b0 + c, None, y, y0 + c, ys, None)
         else:
-            tile(THREE, FOUR, x, x0, xs, w, w0 + c, n, k, b, b0 + c, y, y0 + c, ys, None)
+            tile(THREE, FOUR, x, x0, xs, w, w0 + c, n, k, b, b0 + c, None, y, y0 + c, ys, None)
 
 
 @part
