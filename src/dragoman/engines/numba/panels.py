@@ -56,6 +56,33 @@ def transpose(x: Any, x0: Any, xs: Any, m: Any, n: Any, y: Any, y0: Any, ys: Any
             y[y0 + c * ys + r] = x[x0 + r * xs + c]
 
 
+@part
+def widened(columns: Any) -> Any:
+    """So many columns in whole panels."""
+    return (columns + PANEL - 1) // PANEL * PANEL
+
+
+@part
+def lay_padded(w: Any, w0: Any, ws: Any, k: Any, n: Any, panels: Any, p0: Any) -> None:
+    """All columns of w [k, n], and some of 0 where they do not fill the last panel"""
+    whole = n - n % PANEL
+    lay(w, w0, ws, k, whole, panels, p0)
+    if whole < n:
+        clear(panels, p0 + whole * k, p0 + (whole + PANEL) * k)
+        for j in range(k):
+            for c in range(whole, n):
+                panels[p0 + whole * k + j * PANEL + c - whole] = w[w0 + j * ws + c]
+
+
+@part
+def lay_turned(w: Any, w0: Any, ws: Any, k: Any, n: Any, panels: Any, p0: Any) -> None:
+    """The same of the transpose of w [n, k]"""
+    for c in range(0, n, PANEL):
+        if n - c < PANEL:
+            clear(panels, p0 + c * k, p0 + (c + PANEL) * k)
+        transpose(w, w0 + c * ws, ws, min(PANEL, n - c), k, panels, p0 + c * k, PANEL)
+
+
 @intrinsic  # type: ignore[untyped-decorator]
 def turn(typing: Any, x: Any, x0: Any, xs: Any, y: Any, y0: Any, ys: Any) -> Any:
     """A square of 8 rows and columns, transposed: halves shuffled into each other three times"""
@@ -119,8 +146,7 @@ def multiply_panels(
         end, r = min(begin + width, columns), FIRST
         for i in range(tiles):
             rows = (m - r + tiles - i - 1) // (tiles - i)  # as even as can be
-            xr, yr = x0 + r * xs, y0 + r * ys
-            given = x, xr, xs, k, panels, p0, ws, begin, end, b, b0, None, y, yr, ys, ahead
+            given = x, x0 + r * xs, xs, k, panels, p0, ws, begin, end, b, b0, None, y, y0 + r * ys, ys, ahead
             if rows == 6:
                 strip(SIX, *given)
             elif rows == 5:

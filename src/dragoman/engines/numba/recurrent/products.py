@@ -17,32 +17,21 @@ from numba.core.ccallback import CFunc
 
 from dragoman.engines.numba.blas import gemm
 from dragoman.engines.numba.jit import call, callback, part
-from dragoman.engines.numba.panels import FIRST, PANEL, clear, lay, multiply_panels, transpose
-
-
-@part
-def widened(columns: Any) -> Any:
-    """So many columns in whole panels."""
-    return (columns + PANEL - 1) // PANEL * PANEL
+from dragoman.engines.numba.panels import FIRST, clear, lay_padded, lay_turned, multiply_panels, widened
 
 
 def _lay(w: Any, ws: Any, k: Any, n: Any, panels: Any) -> None:
-    """w [k, n], rows `ws` apart, as [n / 16, k, 16], then biases of 0"""
-    w, panels = carray(w, 1), carray(panels, 1)
-    whole, wide = n - n % PANEL, widened(n)
-    clear(panels, k * whole, (k + 1) * wide)
-    lay(w, FIRST, ws, k, whole, panels, FIRST)
-    for j in range(k):
-        for c in range(whole, n):
-            panels[whole * k + j * PANEL + c - whole] = w[j * ws + c]
+    """w [k, n], rows `ws` apart, in panels, then biases of 0"""
+    panels = carray(panels, 1)
+    lay_padded(carray(w, 1), FIRST, ws, k, n, panels, FIRST)
+    clear(panels, k * widened(n), (k + 1) * widened(n))
 
 
 def _lay_turned(w: Any, ws: Any, k: Any, n: Any, panels: Any) -> None:
     """The same of the transpose of w [n, k]"""
-    w, panels = carray(w, 1), carray(panels, 1)
-    clear(panels, k * (n - n % PANEL), (k + 1) * widened(n))
-    for c in range(0, n, PANEL):
-        transpose(w, c * ws, ws, min(PANEL, n - c), k, panels, c * k, PANEL)
+    panels = carray(panels, 1)
+    lay_turned(carray(w, 1), FIRST, ws, k, n, panels, FIRST)
+    clear(panels, k * widened(n), (k + 1) * widened(n))
 
 
 def _multiply(x: Any, m: Any, k: Any, panels: Any, n: Any, y: Any, ys: Any) -> None:

@@ -8,8 +8,9 @@ import numpy as np
 
 from dragoman.engines.numba.baton import enter, leave
 from dragoman.engines.numba.jit import kernel, part
+from dragoman.engines.numba.panels import widened
 from dragoman.engines.numba.recurrent.curves import logistic, tanh
-from dragoman.engines.numba.recurrent.products import lay_out, multiply, widened
+from dragoman.engines.numba.recurrent.products import lay_out, multiply
 from dragoman.engines.numba.recurrent.steps import add, arranged, clear, copy, heard, ordered, restored
 from dragoman.operations.activations import GELU_CUBE, GELU_SLOPE
 

@@ -17,7 +17,7 @@ from numba.extending import intrinsic
 
 from dragoman.engines.numba.jit import callback, kernel, part
 from dragoman.engines.numba.lanes import load, multiply_add, spread, store
-from dragoman.engines.numba.panels import FIRST, FOUR, ONE, PANEL, THREE, TWO, lay, multiply_panels
+from dragoman.engines.numba.panels import FIRST, FOUR, ONE, PANEL, THREE, TWO, lay, lay_turned, multiply_panels
 from dragoman.engines.numba.tiles import dots, pointers, tile
 
 WIDE = 32  # columns of a tile of 2 or 3 rows
@@ -119,10 +119,7 @@ def lay_out(w: Any, w0: Any, k: Any, n: Any, transposed: Any, panels: Any) -> No
     """Weights in panels where w has its own; the columns that fill none are left out"""
     whole = n - n % PANEL
     if transposed:
-        for first in range(0, whole, PANEL):
-            for j in range(k):
-                for c in range(PANEL):
-                    panels[w0 + first * k + j * PANEL + c] = w[w0 + (first + c) * k + j]
+        lay_turned(w, w0, k, k, whole, panels, w0)
     else:
         lay(w, w0, n, k, whole, panels, w0)
 
