@@ -206,7 +206,7 @@ def test_a_missing_peer_is_told_with_its_remedy(monkeypatch: pytest.MonkeyPatch)
 
 def test_starts_are_timed_cold_and_cached(tmp_path: Path) -> None:
     steps_material(tmp_path, "equal")
-    times = training.start_times(["dragoman", "gemm"], tmp_path, QUICK, training.caches(tmp_path, "tiny"))
+    times = training.start_times(["dragoman", "gemm"], tmp_path, QUICK, training.caches(tmp_path, "tiny", Settings()))
     assert times.keys() == {"dragoman"}
     assert len(times["dragoman"]) == 2
 

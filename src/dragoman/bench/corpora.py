@@ -53,7 +53,7 @@ def measure_corpus(pairs: Sequence[Pair], tokenizers: tuple[Tokenizer, ...], set
     sentences = Sentences(dataset.part("training"))
     batches = sentences.batches(workload, size)
     prepare_steps(directory, configured(size, block="pre", dropout=workload.dropout), batches, workload.smoothing)
-    with Process(OURS, directory, settings.threads, caches(work, "scaling")) as process:
+    with Process(OURS, directory, settings.threads, caches(work, "scaling", settings)) as process:
         take(process, len(batches))  # kernels are compiled or loaded
         epochs = [process.ask("epoch") for _ in range(BLOCKS)]
         memory = int(process.ask("memory")["bytes"])

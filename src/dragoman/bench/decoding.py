@@ -35,7 +35,7 @@ def measure_decoding(
     longest = 2 * max(len(source) for source in sources)
     directory = work / f"{preset}-decoding"
     prepare_decoding(directory, network, sources, longest)
-    variables, translators = caches(work, preset), translators_for(settings)
+    variables, translators = caches(work, preset, settings), translators_for(settings)
     with started(translators, directory, settings.threads, variables):
         pass  # these write their models, and the memory that takes is not counted
     rows = []

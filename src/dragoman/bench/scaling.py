@@ -82,7 +82,7 @@ def measure_place(place: Place, settings: Settings, work: Path) -> list[Point]:
 
 def measure_point(name: str, place: Place, batch: Batch, directory: Path, settings: Settings, work: Path) -> Point:
     """The fastest of some blocks, in a process of its own, so that its memory is that of this point."""
-    with Process(name, directory, settings.threads, caches(work, "scaling")) as process:
+    with Process(name, directory, settings.threads, caches(work, "scaling", settings)) as process:
         take(process, 1)  # kernels are compiled or loaded
         once = take(process, 2) / 2
         steps = max(1, round(settings.block / once))

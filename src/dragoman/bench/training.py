@@ -34,7 +34,7 @@ def measure_training(
     directory = work / f"{preset}-{name}"
     configuration = configured(size, block=workload.block, dropout=workload.dropout, positions=workload.positions)
     prepare_steps(directory, configuration, batches, workload.smoothing)
-    variables = caches(work, preset)
+    variables = caches(work, preset, settings)
     names = [OURS, "torch", "gemm", *["torch.compile"] * settings.compile]
     times = {}
     if starts:
@@ -54,8 +54,10 @@ def measure_training(
     return rows_of(preset, name, seconds, steps, memory, times, epoch)
 
 
-def caches(work: Path, preset: str) -> dict[str, str]:
-    """Where compiled kernels are kept: empty when a preset begins."""
+def caches(work: Path, preset: str, settings: Settings) -> dict[str, str]:
+    """Where compiled kernels are kept: empty when a preset begins, or where they always are if no start is timed."""
+    if not settings.starts:
+        return {}
     place = work / f"kernels-{preset}"
     return {"NUMBA_CACHE_DIR": str(place / "numba"), "TORCHINDUCTOR_CACHE_DIR": str(place / "inductor")}
 

@@ -81,7 +81,7 @@ class Settings:
     workloads: tuple[str, ...] = NAMES
     rounds: int = 12
     threads: int | None = None  # None: the physical cores for us, its own default for PyTorch
-    idle: float = 0.1  # seconds between blocks
+    idle: float = 0.4  # seconds between blocks: threads of OpenMP wait awake for 0.2 s for more work
     block: float = 0.4  # seconds that a block takes at least
     compile: bool = False
     starts: bool = True

@@ -16,7 +16,7 @@ from dragoman.errors import ConfigurationError, DataError
 if TYPE_CHECKING:
     from dragoman.bench.run import Results
 
-QUICK: dict[str, Any] = {"rounds": 3, "block": 0.2, "idle": 0.05, "decoded": 128}
+QUICK: dict[str, Any] = {"starts": False, "rounds": 3, "block": 0.2, "idle": 0.3, "decoded": 128}
 
 
 def bench(
@@ -27,7 +27,7 @@ def bench(
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="A few short rounds: minutes for all, with more noise.")
+        bool, typer.Option("--quick", help="A few short rounds, no cold starts: minutes for all, with more noise.")
     ] = False,
     rounds: Annotated[int | None, typer.Option(min=1, help="Rounds of alternating blocks; default: 12.")] = None,
     threads: Annotated[

@@ -80,26 +80,25 @@ class Workers:
         self._gradients: list[Array] = []
 
     def map(self, function: Callable[[A], B], items: Sequence[A]) -> list[B]:
-        """The function of every item, the first on this thread; in the order of the items."""
+        """The function of every item, in the order of the items; whichever thread is free takes the next."""
         if self._pool is None or len(items) < 2:
             return [function(item) for item in items]
-        shares = [range(i, len(items), self.threads) for i in range(self.threads)]
+        told, left = np.geterr(), iter(range(len(items)))  # the next of a range is handed out once, to any thread
 
-        told = np.geterr()
-
-        def several(share: range) -> list[B]:
+        def several() -> dict[int, B]:
             # a thread does not inherit what the one that asked wants told
             with nullcontext() if told == USUAL else np.errstate(**told), turn():
-                return [function(items[i]) for i in share]
+                return {i: function(items[i]) for i in left}
 
         with turns(self.threads) as turn:
-            others = [self._pool.submit(several, share) for share in shares[1:]]
+            others = [self._pool.submit(several) for _ in range(self.threads - 1)]
             try:
-                first = several(shares[0])
+                found = several()
             finally:
                 wait(others)  # whatever happened here, nobody writes on when this is over
-            found = [first, *(other.result() for other in others)]
-        return [found[i % self.threads][i // self.threads] for i in range(len(items))]
+            for other in others:
+                found |= other.result()
+        return [found[i] for i in range(len(items))]
 
     def sweep(self, function: Callable[[slice], Any], parts: list[slice]) -> Iterable[Any]:
         """The function of every part, shared out evenly."""

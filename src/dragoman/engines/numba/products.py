@@ -1,8 +1,8 @@
 """The matrix products of training, C = op(A) op(B) + b.
 
-In single precision they are our own: 8 numbers at a time, tiles of 6 x 16 in registers, op(B) laid out block by block.
-On processors with vectors of 8 numbers that is ahead of the BLAS, which leaves the sums of a tile in memory more often
-(docs/benchmarks.md); where vectors are wider, or the numbers are, products are the BLAS's.
+In single precision they are our own: tiles of 6 x 16 numbers in registers, op(B) laid out block by block, biases where
+the sums begin. On processors with vectors of 8 numbers they are ahead of the BLAS that NumPy brings
+(docs/benchmarks.md); where vectors are wider, and in double precision, products are left to the BLAS.
 """
 
 from __future__ import annotations

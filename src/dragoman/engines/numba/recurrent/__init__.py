@@ -1,7 +1,7 @@
 """The recurrences on compiled kernels: all steps of all sequences in one call, forward and backward.
 
 curves      logistic and tanh, written for vector instructions
-panels      the product of a step, with weights laid out once for all steps
+products    the product of a step, with weights laid out once for all steps
 steps       which rows stand at a step, and states in that order
 rnn, lstm, gru      the kernels      operations      the operations on them
 

@@ -1,6 +1,6 @@
 """Whole searches in compiled code: the network and the choice of labels, without Python between them.
 
-tiles, products    y = x W + b for a few rows
+products           y = x W + b for a few rows
 looking, passes    attention, and the Transformer over flat weights
 reading            sources through the encoders
 choosing           what a search reads from logits
