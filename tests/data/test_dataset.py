@@ -66,7 +66,7 @@ def assert_same(ours: Batch | None, theirs: Batch | None) -> None:
     assert_same(ours.source, theirs.source)
 
 
-@pytest.mark.ledger("T-2.1-dataset")
+@pytest.mark.ledger("T-2.1-dataset", "B-7.2-supervised")
 def test_a_dataset_is_n_pairs_of_inputs_and_targets(dataset: Dataset) -> None:
     assert len(dataset) == len(PAIRS) == sum(len(dataset.part(name)) for name in PARTS)
     part = dataset.part("training")

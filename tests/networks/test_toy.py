@@ -72,7 +72,7 @@ def test_the_page_shows_the_example_and_what_it_prints() -> None:
     assert ours == pytest.approx(theirs, rel=0.02, abs=0.001)
 
 
-@pytest.mark.ledger("B-7.2-toylex")
+@pytest.mark.ledger("B-7.2-toylex", "B-7.1-onehot")
 def test_words_are_unit_vectors_in_the_order_of_the_alphabet(toy: dict[str, Any]) -> None:
     assert toy["LEXICON"] == LEXICON == sorted(LEXICON)
     assert toy["SENTENCE"] == SENTENCE
@@ -82,7 +82,7 @@ def test_words_are_unit_vectors_in_the_order_of_the_alphabet(toy: dict[str, Any]
     np.testing.assert_array_equal(rows[1], [0, 0, 0, 0, 1, 0, 0, 0])
 
 
-@pytest.mark.ledger("B-7.2-toytarget", "B-7.2-selfsup")
+@pytest.mark.ledger("B-7.2-toytarget", "B-7.2-selfsup", "B-7.1-tasks-a")
 def test_targets_are_the_words_one_step_ahead(toy: dict[str, Any]) -> None:
     batch, network = toy["batch"], toy["network"]
     assert (batch.targets + 1).tolist() == [5, 2, 6, 1, 3]
@@ -158,7 +158,7 @@ def doubled(**settings: Any) -> tuple[RecurrentNetwork, Array, Batch]:
     return built, np.eye(8)[labels], Batch.pack([labels])
 
 
-@pytest.mark.ledger("B-7.14eq")
+@pytest.mark.ledger("B-7.14eq", "B-F7.7")
 def test_both_directions_are_read_apart_and_added() -> None:
     both, x, batch = doubled(bidirectional=True)
     forward = states(both, "hidden.forward.0.state", x)
@@ -183,7 +183,7 @@ def test_reading_from_the_end_swaps_the_directions() -> None:
     np.testing.assert_allclose(turned[::-1], value_of(both.plain(batch)), rtol=1e-12)
 
 
-@pytest.mark.ledger("B-7.15eq")
+@pytest.mark.ledger("B-7.15eq", "B-F7.7")
 def test_each_layer_reads_the_states_of_the_one_below() -> None:
     stacked, x, batch = doubled(layers=2)
     h = states(stacked, "hidden.forward.1.state", states(stacked, "hidden.forward.0.state", x))

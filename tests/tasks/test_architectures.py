@@ -38,7 +38,7 @@ def test_it_learns_and_is_the_same_when_loaded(architecture: str, tmp_path: Path
     assert loaded.evaluate([(texts[0], "El hombre ve la casa.")]).sentences == 1
 
 
-@pytest.mark.ledger("B-7.4-train")
+@pytest.mark.ledger("B-7.4-train", "B-7.2-supervised")
 def test_attention_learns_to_translate(tmp_path: Path) -> None:
     """Most of 36 sentences it has never seen come out word for word."""
     given = settings("gru-attention", {"network": {"depth": 32, "units": 64}, "stopping": {"epochs": 14}})
