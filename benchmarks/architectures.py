@@ -15,7 +15,6 @@ import json
 import statistics
 import subprocess
 import sys
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -72,8 +71,9 @@ def first_pairs(arguments: argparse.Namespace) -> None:
     if not part.exists():
         part.parent.mkdir(parents=True, exist_ok=True)
         pairs = [record.fields for record in read_records([arguments.file])]
-        chosen = islice(pairs, 0, None, max(1, len(pairs) // arguments.pairs))
-        lines = ("\t".join(" ".join(text.split()) for text in pair) for pair in islice(chosen, arguments.pairs))
+        count = min(arguments.pairs, len(pairs))
+        chosen = (pairs[i * len(pairs) // count] for i in range(count))  # files are often sorted by length
+        lines = ("\t".join(" ".join(text.split()) for text in pair) for pair in chosen)
         part.write_text("\n".join(lines) + "\n", encoding="utf-8")
     arguments.file = part
 
