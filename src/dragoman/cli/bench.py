@@ -16,7 +16,7 @@ from dragoman.errors import ConfigurationError, DataError
 if TYPE_CHECKING:
     from dragoman.bench.run import Results
 
-QUICK: dict[str, Any] = {"starts": False, "rounds": 3, "block": 0.2, "idle": 0.3, "decoded": 128}
+QUICK: dict[str, Any] = {"starts": False, "rounds": 3, "block": 0.15, "idle": 0.22, "decoded": 128}
 
 
 def bench(
