@@ -149,3 +149,17 @@ def test_when_one_fails_nobody_is_left_at_work() -> None:
         workers.map(work, range(2))
     assert over.is_set()
     workers.close()
+
+
+def test_a_thread_that_is_free_takes_what_is_left() -> None:
+    """The first item waits for the third: it would wait in vain if that were laid by for its own thread."""
+    last = threading.Event()
+
+    def work(i: int) -> bool:
+        if i == 2:
+            last.set()
+        return i != 0 or last.wait(timeout=60)
+
+    workers = Workers(2)
+    assert workers.map(work, range(3)) == [True, True, True]
+    workers.close()

@@ -101,7 +101,7 @@ class Workers:
         return [found[i] for i in range(len(items))]
 
     def sweep(self, function: Callable[[slice], Any], parts: list[slice]) -> Iterable[Any]:
-        """The function of every part, shared out evenly."""
+        """The function of every part."""
         return self.map(function, parts)
 
     def differentiate(

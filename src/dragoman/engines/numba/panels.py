@@ -131,14 +131,18 @@ def multiply_panels(
     columns: Any,
     b: Any,
     b0: Any,
+    bs: Any,
     y: Any,
     y0: Any,
     ys: Any,
     ahead: Any,
+    few: Any,
 ) -> None:
     """y = x W + b for m rows: 6 of them stay in the nearest cache while a block of the weights passes by
 
+    bs         as tiles take it: None, or how far the rows of b stand apart
     ws, ahead  of a panel that is read where its weights were, as tiles take them; else None
+    few        None where m is 20 or more: tiles of 6 and 5 rows are all that is compiled
     """
     tiles = (m + ROWS - 1) // ROWS
     width = columns_at_a_time(k)
@@ -146,19 +150,21 @@ def multiply_panels(
         end, r = min(begin + width, columns), FIRST
         for i in range(tiles):
             rows = (m - r + tiles - i - 1) // (tiles - i)  # as even as can be
-            given = x, x0 + r * xs, xs, k, panels, p0, ws, begin, end, b, b0, None, y, y0 + r * ys, ys, ahead
+            br = b0 if bs is None else b0 + r * bs
+            given = x, x0 + r * xs, xs, k, panels, p0, ws, begin, end, b, br, bs, y, y0 + r * ys, ys, ahead
             if rows == 6:
                 strip(SIX, *given)
             elif rows == 5:
                 strip(FIVE, *given)
-            elif rows == 4:
-                strip(FOUR, *given)
-            elif rows == 3:
-                strip(THREE, *given)
-            elif rows == 2:
-                strip(TWO, *given)
-            else:
-                strip(ONE, *given)
+            elif few is not None:
+                if rows == 4:
+                    strip(FOUR, *given)
+                elif rows == 3:
+                    strip(THREE, *given)
+                elif rows == 2:
+                    strip(TWO, *given)
+                else:
+                    strip(ONE, *given)
             r += rows
 
 

@@ -16,10 +16,19 @@ from threadpoolctl import ThreadpoolController
 
 from dragoman.engines.numba.blas import GEMM, gemm
 from dragoman.engines.numba.jit import call, callback, part
-from dragoman.engines.numba.panels import FIRST, FIVE, PANEL, ROWS, SIX, clear, columns_at_a_time, lay, strip, transpose
+from dragoman.engines.numba.panels import (
+    FIRST,
+    PANEL,
+    clear,
+    columns_at_a_time,
+    lay,
+    lay_turned,
+    multiply_panels,
+    transpose,
+)
 
 DEEP = np.int64(512)  # inputs that are summed up at a time
-LEAST_ROWS = 20  # any number from here on is a sum of fives and sixes
+LEAST_ROWS = 20  # any number from here on is a sum of fives and sixes, so that no other tiles are needed
 OURS = ("haswell", "zen")  # what OpenBLAS calls processors with vectors of 8 numbers and no wider ones
 
 
@@ -42,44 +51,12 @@ def _multiply(
         for k0 in range(0, k, DEEP):
             inputs = min(DEEP, k - k0)
             if turned_w:
-                for c in range(0, columns, PANEL):
-                    transpose(w, (begin + c) * k + k0, k, PANEL, inputs, work, place + c * inputs, PANEL)
+                lay_turned(w, begin * k + k0, k, inputs, columns, work, place)
             else:
                 lay(w, k0 * n + begin, n, inputs, columns, work, place)
-            if k0 == 0:
-                _rows(x, FIRST, k, m, inputs, work, place, columns, b, b0 + begin, FIRST, y, begin, n)
-            else:
-                _rows(x, k0, k, m, inputs, work, place, columns, y, begin, n, y, begin, n)
+            sums, s0, apart = (b, b0 + begin, FIRST) if k0 == 0 else (y, begin, n)
+            multiply_panels(x, k0, k, m, inputs, work, place, None, columns, sums, s0, apart, y, begin, n, None, None)
         begin += columns
-
-
-@part
-def _rows(
-    x: Any,
-    x0: Any,
-    xs: Any,
-    m: Any,
-    k: Any,
-    panels: Any,
-    p0: Any,
-    columns: Any,
-    b: Any,
-    b0: Any,
-    bs: Any,
-    y: Any,
-    y0: Any,
-    ys: Any,
-) -> None:
-    """All rows with the columns in panels, 6 or 5 at a time; each begins with a row of b"""
-    tiles, r = (m + ROWS - 1) // ROWS, FIRST
-    for i in range(tiles):
-        rows = (m - r + tiles - i - 1) // (tiles - i)  # as even as can be
-        given = x, x0 + r * xs, xs, k, panels, p0, None, FIRST, columns, b, b0 + r * bs, bs, y, y0 + r * ys, ys, None
-        if rows == ROWS:
-            strip(SIX, *given)
-        else:
-            strip(FIVE, *given)
-        r += rows
 
 
 @functools.cache

@@ -1,7 +1,7 @@
 """Tiles of matrix products, held in registers from the first addend to the last.
 
-The product of a BLAS copies a matrix of weights before it multiplies with it, which pays for many rows. When sentences
-are written there are few: here the weights are read where they stand, once for all rows. The sum of a number runs in
+Weights are read where they stand or in panels (`panels`): a BLAS copies them before every product, which pays for many
+rows but not for the few of a sentence that is being written. The sum of a number runs in
 the order of its inputs whatever the tile, so a sentence gets the same bits alone and in any batch.
 """
 

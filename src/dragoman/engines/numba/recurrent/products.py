@@ -1,9 +1,8 @@
 """The product of a step: few rows, and the same weights step after step.
 
 A BLAS copies the weights into an order of its own in every call, which costs as much as the product of some ten rows.
-Here float32 weights are laid out once for all steps, in panels; other numbers, and a single step, are
-left to the BLAS. What works on panels is called by its address: built into each of its callers, it would be compiled
-over and over.
+Here float32 weights are laid out once for all steps, in panels; other numbers, and a single step, are left to the BLAS.
+What works on panels is called by its address: built into each of its callers, it would be compiled over and over.
 """
 
 from __future__ import annotations
@@ -37,7 +36,9 @@ def _lay_turned(w: Any, ws: Any, k: Any, n: Any, panels: Any) -> None:
 def _multiply(x: Any, m: Any, k: Any, panels: Any, n: Any, y: Any, ys: Any) -> None:
     """y [m, n] = x [m, k] times the panels"""
     w = carray(panels, 1)
-    multiply_panels(carray(x, 1), FIRST, k, m, k, w, FIRST, None, n, w, n * k, carray(y, 1), FIRST, ys, None)
+    multiply_panels(
+        carray(x, 1), FIRST, k, m, k, w, FIRST, None, n, w, n * k, None, carray(y, 1), FIRST, ys, None, True
+    )
 
 
 @functools.cache

@@ -94,7 +94,7 @@ def _several(
 ) -> None:
     for first in range(0, n, PANEL):
         c = min(first, n - PANEL)
-        multiply_panels(x, x0, xs, m, k, w, w0 + c, n, PANEL, b, b0 + c, y, y0 + c, ys, PANEL)
+        multiply_panels(x, x0, xs, m, k, w, w0 + c, n, PANEL, b, b0 + c, None, y, y0 + c, ys, PANEL, True)
 
 
 @kernel
@@ -127,10 +127,12 @@ def lay_out(w: Any, w0: Any, k: Any, n: Any, transposed: Any, panels: Any) -> No
 def _plain(x: Any, xs: Any, m: Any, k: Any, w: Any, panels: Any, n: Any, b: Any, y: Any, ys: Any, laid: Any) -> None:
     x, w, b, y = carray(x, 1), carray(w, 1), carray(b, 1), carray(y, 1)
     if laid and m >= 3 and n >= PANEL:
-        multiply_panels(x, FIRST, xs, m, k, carray(panels, 1), FIRST, None, n - n % PANEL, b, FIRST, y, FIRST, ys, None)
+        multiply_panels(
+            x, FIRST, xs, m, k, carray(panels, 1), FIRST, None, n - n % PANEL, b, FIRST, None, y, FIRST, ys, None, True
+        )
         if n % PANEL:  # the last columns, with some before them
             c = n - PANEL
-            multiply_panels(x, FIRST, xs, m, k, w, c, n, PANEL, b, c, y, c, ys, FIRST)
+            multiply_panels(x, FIRST, xs, m, k, w, c, n, PANEL, b, c, None, y, c, ys, FIRST, True)
     else:
         product(x, FIRST, xs, m, k, w, FIRST, n, b, FIRST, y, FIRST, ys)
 
@@ -140,7 +142,9 @@ def _transposed(
 ) -> None:
     x, w, b, y, c = carray(x, 1), carray(w, 1), carray(b, 1), carray(y, 1), FIRST
     if laid and m >= 3 and n >= PANEL:
-        multiply_panels(x, FIRST, xs, m, k, carray(panels, 1), FIRST, None, n - n % PANEL, b, FIRST, y, FIRST, ys, None)
+        multiply_panels(
+            x, FIRST, xs, m, k, carray(panels, 1), FIRST, None, n - n % PANEL, b, FIRST, None, y, FIRST, ys, None, True
+        )
         c = n - n % PANEL
     transposed_product(x, FIRST, xs, m, k, w, c * k, n - c, b, c, y, c, ys)
 
