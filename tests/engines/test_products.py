@@ -55,8 +55,21 @@ def test_outputs_with_and_without_biases(addresses, m, k, n):
 def test_the_derivative_by_weights(addresses, m, k, n):
     x, dy = drawn(m, k), drawn(m, n)
     whole, dw = between_guards(k, n)
-    linear.weights_derivative(addresses, x, dy, dw)
+    linear.weights_derivative(addresses, x, 0, dy, 0, dw, 0, n, False)
     agree(whole, dw, x.astype(float).T @ dy, m)
+
+
+@pytest.mark.parametrize(("m", "k", "n"), SHAPES)
+def test_columns_of_a_derivative_are_set_or_added_to(addresses, m, k, n):
+    x, dy, before = drawn(m, k + 3), drawn(m, n + 5), drawn(k, n + 9)
+    product = x[:, 2 : 2 + k].astype(float).T @ dy[:, 4 : 4 + n]
+    for add in (False, True):
+        whole, dw = between_guards(k, n + 9)
+        dw[...] = before
+        linear.weights_derivative(addresses, x, 2, dy, 4, dw, 7, n, add)
+        expected = before.astype(float)
+        expected[:, 7 : 7 + n] = product + (expected[:, 7 : 7 + n] if add else 0)
+        agree(whole, dw, expected, m)
 
 
 def test_double_precision_is_the_blas_s():

@@ -144,4 +144,4 @@ class Room:
             input_derivative(products, x[:rows], w, False, y[:rows])
         for (rows, _, _), (x, w, y, dx, dw) in zip(layers[::-1], self.matrices[::-1], strict=True):
             input_derivative(products, y[:rows], w, True, dx[:rows])
-            weights_derivative(products, x[:rows], y[:rows], dw)
+            weights_derivative(products, x[:rows], 0, y[:rows], 0, dw, 0, dw.shape[1], False)

@@ -49,3 +49,12 @@ def turns(threads: int) -> Iterator[Callable[[], AbstractContextManager[None]]]:
     baton = importlib.import_module("dragoman.engines.numba.baton")
     with baton.turns(threads):
         yield baton.turn
+
+
+def aside() -> AbstractContextManager[None]:
+    """A thread waits for something else than its turn, and lets the others take theirs meanwhile."""
+    if current_engine() != "numba":
+        return nullcontext()
+    baton = importlib.import_module("dragoman.engines.numba.baton")
+    waiting: AbstractContextManager[None] = baton.aside()
+    return waiting

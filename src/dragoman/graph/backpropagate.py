@@ -8,6 +8,7 @@ from typing import Any, overload
 import numpy as np
 
 from dragoman.errors import GraphError, ShapeError
+from dragoman.graph.gathering import Gathering, Share
 from dragoman.graph.tensor import Array, Node, Pending, Tensor
 from dragoman.graph.theta import Theta
 
@@ -19,30 +20,35 @@ def backpropagate(
     outputs: Any, wrt: Theta, deltas: Sequence[Array | None] | None = None, into: Array | None = None
 ) -> Array: ...
 @overload
+def backpropagate(outputs: Any, wrt: Share, deltas: Sequence[Array | None] | None = None) -> None: ...
+@overload
 def backpropagate(outputs: Any, wrt: Sequence[Tensor], deltas: Sequence[Array | None] | None = None) -> list[Array]: ...
 def backpropagate(
     outputs: Any,
-    wrt: Theta | Sequence[Tensor],
+    wrt: Theta | Share | Sequence[Tensor],
     deltas: Sequence[Array | None] | None = None,
     into: Array | None = None,
-) -> Array | list[Array]:
+) -> Array | list[Array] | None:
     """Derivatives of a scalar output (or of several outputs weighted by `deltas`).
 
     `wrt` a Theta: returns the gradient as one vector aligned with it (`into`, if given, is overwritten and returned).
+    `wrt` a share of a gathering: brings the derivatives there.
     `wrt` tensors, parameters or intermediate values alike: returns one array for each, 0 where nothing depends on it.
     """
     sinks = list(outputs) if isinstance(outputs, Sequence) else [outputs]
     if not all(isinstance(sink, Tensor) for sink in sinks):
         raise GraphError("nothing was recorded: an output is a plain array, because no input wants a gradient")
-    wanted: Sequence[Tensor] = wrt.parameters if isinstance(wrt, Theta) else wrt
-    starts, kept = _output_deltas(sinks, deltas), {id(tensor) for tensor in wanted}
+    starts = _output_deltas(sinks, deltas)
+    if isinstance(wrt, Share):
+        _visit(sinks, starts, set(), wrt)
+        return None
     if isinstance(wrt, Theta):
         gradient = _gradient_vector(wrt, into)
-        destinations = {id(parameter): wrt.view(gradient, parameter) for parameter in wrt.parameters}
-        _gather(destinations, _visit(sinks, starts, kept, destinations))
+        with Gathering(wrt.views(gradient)).share() as share:
+            _visit(sinks, starts, set(), share)
         return gradient
-    found = _visit(sinks, starts, kept, {})
-    return [found[id(t)] if id(t) in found else np.zeros_like(t.value) for t in wanted]
+    found = _visit(sinks, starts, {id(tensor) for tensor in wrt}, None)
+    return [found[id(t)] if id(t) in found else np.zeros_like(t.value) for t in wrt]
 
 
 def reverse_order(sinks: Sequence[Tensor]) -> list[Node]:
@@ -76,13 +82,8 @@ def _output_deltas(sinks: Sequence[Tensor], deltas: Sequence[Array | None] | Non
     return list(deltas)
 
 
-def _visit(
-    sinks: Sequence[Tensor], deltas: Sequence[Array | None], kept: set[int], destinations: dict[int, Array]
-) -> Deltas:
-    """Steps 1-3 of Algorithm 4.10 for every node; returns the deltas of leaves and of the tensors in `kept`.
-
-    A leaf that has a destination is written there by the first consumer that can, and added to by the others.
-    """
+def _visit(sinks: Sequence[Tensor], deltas: Sequence[Array | None], kept: set[int], share: Share | None) -> Deltas:
+    """Steps 1-3 of Algorithm 4.10 for every node; returns the deltas of the tensors in `kept`, and brings others'."""
     at_leaf: Deltas = {}
     at_node: dict[int, list[Array | None]] = {}
 
@@ -95,14 +96,12 @@ def _visit(
                 f"a delta of type {delta.dtype} reached {tensor!r}: somewhere float32 and float64 were mixed; "
                 "give the inputs the type of the parameters"
             )
+        if share is not None and tensor.node is None:
+            share.bring(tensor, delta)
+            return
         if isinstance(delta, Pending):
-            place = destinations.get(id(tensor))
-            if place is not None and id(tensor) not in at_leaf:
-                delta.write(place)
-                at_leaf[id(tensor)] = place
-                return
             delta = delta.value()
-        if id(tensor) in kept or tensor.node is None:
+        if id(tensor) in kept:
             at_leaf[id(tensor)] = at_leaf[id(tensor)] + delta if id(tensor) in at_leaf else delta
         if tensor.node is not None:
             slots = at_node.setdefault(id(tensor.node), [None] * tensor.node.outputs)
@@ -142,11 +141,3 @@ def _gradient_vector(theta: Theta, into: Array | None) -> Array:
     if gradient.shape != theta.values.shape:
         raise ShapeError(f"into has shape {gradient.shape}, theta has shape {theta.values.shape}")
     return gradient
-
-
-def _gather(destinations: dict[int, Array], found: Deltas) -> None:
-    """Lay the parameters' derivatives out as theta is laid out: what was not written there yet, and 0 for the rest."""
-    for number, place in destinations.items():
-        delta = found.get(number)
-        if delta is not place:
-            place[...] = 0 if delta is None else delta

@@ -25,17 +25,30 @@ class Node:
 
 
 class Pending:
-    """A derivative that is not computed yet: back-propagation lets it write straight to where it belongs."""
+    """A derivative that is not computed yet: it writes itself straight to where it belongs, when there is time.
 
-    __slots__ = ("dtype", "shape", "write")
+    write   (out, add, piece): overwrites a piece of what it is given, of this shape and type, or adds to it
+    pieces  which different threads may write, and which depend on the shape alone
+    kept    bytes that live on for its sake
+    """
 
-    def __init__(self, shape: tuple[int, ...], dtype: Any, write: Callable[[Array], Any]) -> None:
+    __slots__ = ("dtype", "kept", "pieces", "shape", "write")
+
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        dtype: Any,
+        write: Callable[[Array, bool, int], Any],
+        pieces: int = 1,
+        kept: int = 0,
+    ) -> None:
         self.shape, self.dtype = shape, dtype
-        self.write = write  # overwrites what it is given, of this shape and type
+        self.write, self.pieces, self.kept = write, pieces, kept
 
     def value(self) -> Array:
         out: Array = np.empty(self.shape, self.dtype)
-        self.write(out)
+        for piece in range(self.pieces):
+            self.write(out, False, piece)
         return out
 
 

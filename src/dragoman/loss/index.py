@@ -6,9 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
+
 from dragoman.batch import Batch
 from dragoman.errors import ConfigurationError, ShapeError
-from dragoman.graph import Array, Theta, Value, backpropagate
+from dragoman.graph import Array, Gathering, Share, Theta, Value, backpropagate
 from dragoman.layers import Perceptron, Run
 from dragoman.loss.regularization import Regularization
 from dragoman.operations import cross_entropy, linear_cross_entropy, log_error, mean_squared_error
@@ -140,23 +142,26 @@ class LossIndex:
         self, network: Differentiable, batch: Batch, run: Run | None = None, into: Array | None = None
     ) -> tuple[Loss, Array]:
         """The loss and its gradient, aligned with theta: grad L = grad e + grad omega."""
-        error, hits, gradient = self.differentiate_error(network, batch, run, into)
+        gradient = np.empty_like(network.theta.values) if into is None else into
+        with Gathering(network.theta.views(gradient)).share() as share:
+            error, hits = self.differentiate_error(network, batch, share, run)
         return self.regularized(network, error, hits, batch.weight, gradient), gradient
 
     def differentiate_error(
         self,
         network: Differentiable,
         batch: Batch,
+        share: Share,
         run: Run | None = None,
-        into: Array | None = None,
         total: float | None = None,
-    ) -> tuple[float, float, Array]:
-        """Error, hits and the error's gradient; of one shard, when `total` is the weight of the whole batch."""
+    ) -> tuple[float, float]:
+        """Error and hits; its gradient is brought. Of one shard, when `total` is the weight of the whole batch."""
         if isinstance(self.error, CrossEntropy) and isinstance(network, Layered):
             error, hits = self.error.of_layer(*network.before_output(batch, run), batch, total)
         else:
             error, hits = self.error(network(batch, run), batch, total)
-        return float(error), hits, backpropagate(error, network.theta, into=into)
+        backpropagate(error, share)
+        return float(error), hits
 
     def regularized(
         self, network: Differentiable, error: float, hits: float, positions: float, gradient: Array

@@ -16,13 +16,12 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from dragoman.batch import Batch
-from dragoman.engines import turns
+from dragoman.engines import aside, turns
 from dragoman.errors import ConfigurationError
-from dragoman.graph import Array
+from dragoman.graph import Array, Gathering, Theta
 from dragoman.layers import Run
 from dragoman.loss import Loss, LossIndex
 from dragoman.networks import Network
-from dragoman.optimization.optimizer import parts_of
 
 USUAL = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}  # what NumPy tells, unless asked
 A = TypeVar("A")
@@ -77,7 +76,9 @@ class Workers:
         keep_pages()
         self.threads = threads
         self._pool = ThreadPoolExecutor(threads - 1, "dragoman") if threads > 1 else None
-        self._gradients: list[Array] = []
+        self._theta: Theta | None = None  # what the gradient belongs to
+        self._gradient: Array = np.empty(0)
+        self._views: dict[int, Array] = {}
 
     def map(self, function: Callable[[A], B], items: Sequence[A]) -> list[B]:
         """The function of every item, in the order of the items; whichever thread is free takes the next."""
@@ -114,31 +115,23 @@ class Workers:
     ) -> tuple[Loss, Array]:
         """The loss of a batch and its gradient, summed over the shards in their order; valid until the next call."""
         shards, total = batch.shards(self.threads), batch.weight
-        self._make_room(network, len(shards))
+        gradient = self._make_room(network)
+        gathering = Gathering(self._views, len(shards), aside)
 
-        def differentiate(number: int) -> tuple[float, float, Array]:
-            shard = prepare(shards[number])
-            return loss_index.differentiate_error(network, shard, run, self._gradients[number], total)
+        def differentiate(number: int) -> tuple[float, float]:
+            with gathering.share(number) as share:
+                return loss_index.differentiate_error(network, prepare(shards[number]), share, run, total)
 
         found = self.map(differentiate, range(len(shards)))
-        gradient = self._gradients[0]
-        if len(shards) > 1:
-            others = self._gradients[1 : len(shards)]
-
-            def add(part: slice) -> None:
-                for other in others:
-                    gradient[part] += other[part]
-
-            for _ in self.sweep(add, parts_of([slice(0, gradient.size)])):
-                pass
-        error, hits = sum(e for e, _, _ in found), sum(h for _, h, _ in found)
+        error, hits = sum(e for e, _ in found), sum(h for _, h in found)
         return loss_index.regularized(network, error, hits, total, gradient), gradient
 
-    def _make_room(self, network: Network, count: int) -> None:
-        values = network.theta.values
-        if self._gradients and (self._gradients[0].shape, self._gradients[0].dtype) != (values.shape, values.dtype):
-            self._gradients = []
-        self._gradients += [np.empty_like(values) for _ in range(count - len(self._gradients))]
+    def _make_room(self, network: Network) -> Array:
+        theta = network.theta
+        if self._theta is not theta:
+            self._theta, self._gradient = theta, np.empty_like(theta.values)
+            self._views = theta.views(self._gradient)
+        return self._gradient
 
     def close(self) -> None:
         if self._pool is not None:

@@ -8,8 +8,9 @@ import numpy as np
 
 from dragoman import operations
 from dragoman.engines.numba.arguments import matrices, packed
+from dragoman.engines.numba.arithmetic import exponential
 from dragoman.engines.numba.baton import enter, leave
-from dragoman.engines.numba.jit import exponential, kernel
+from dragoman.engines.numba.jit import kernel
 from dragoman.graph import Array
 
 

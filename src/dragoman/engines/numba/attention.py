@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from dragoman.engines.numba.arithmetic import exponential, maximum
 from dragoman.engines.numba.baton import enter, leave
-from dragoman.engines.numba.jit import exponential, kernel, part
+from dragoman.engines.numba.jit import kernel, part
 
 
 @part
@@ -69,7 +70,7 @@ def forward(
                         row[j] += bias[r, min(max(j - i, -reach), reach) + reach]
                 top = q.dtype.type(-math.inf)
                 for j in range(limit):
-                    top = max(top, row[j])
+                    top = maximum(top, row[j])
                 total = zero
                 for j in range(limit):
                     e = exponential(row[j] - top)

@@ -109,3 +109,13 @@ def turn() -> Iterator[None]:
         yield
     finally:
         leave()
+
+
+@contextmanager
+def aside() -> Iterator[None]:
+    """Between two turns."""
+    leave()
+    try:
+        yield
+    finally:
+        enter()

@@ -5,29 +5,26 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from dragoman.engines.numba.arithmetic import exponential, maximum
 from dragoman.engines.numba.baton import enter, leave
-from dragoman.engines.numba.jit import exponential, kernel, part
+from dragoman.engines.numba.jit import kernel, part
 
 
 @part
-def reduce_row(row: Any, t: Any, smoothing: Any) -> Any:
+def reduce_row(row: Any, t: Any) -> Any:
     """(largest logit, target's logit less it, mean logit less it, whether the target is the first of the largest)"""
     size = row.shape[0]
-    top = row[0]
+    top, total = row[0], row.dtype.type(0)
     for s in range(size):
-        top = max(top, row[s])
+        top = maximum(top, row[s])
+        total += row[s]
     hit = row[t] == top
     if hit:
         before = 0
         for s in range(t):
             before += row[s] == top
         hit = before == 0
-    mean = row.dtype.type(0)
-    if smoothing > 0:
-        for s in range(size):
-            mean += row[s] - top
-        mean /= size
-    return top, row[t] - top, mean, hit
+    return top, row[t] - top, total / size - top, hit
 
 
 @kernel
@@ -37,7 +34,7 @@ def log_sum_exp(x: Any, tops: Any, sums: Any) -> None:
         row = x[i]
         top = row[0]
         for s in range(row.shape[0]):
-            top = max(top, row[s])
+            top = maximum(top, row[s])
         total = x.dtype.type(0)
         for s in range(row.shape[0]):
             total += exponential(row[s] - top)
@@ -53,7 +50,7 @@ def cross_entropy(logits: Any, targets: Any, weights: Any, total: Any, smoothing
     error, hits = 0.0, 0.0
     for i in range(logits.shape[0]):
         row, w = logits[i], weights[i]
-        top, target, mean, hit = reduce_row(row, targets[i], smoothing)
+        top, target, mean, hit = reduce_row(row, targets[i])
         sums = logits.dtype.type(0)
         for s in range(row.shape[0]):
             sums += exponential(row[s] - top)
@@ -75,7 +72,7 @@ def cross_entropy_delta(logits: Any, dbiases: Any, targets: Any, weights: Any, t
     dbiases[:] = 0
     for i in range(logits.shape[0]):
         row, t, w = logits[i], targets[i], weights[i]
-        top, target, mean, hit = reduce_row(row, t, smoothing)
+        top, target, mean, hit = reduce_row(row, t)
         sums = logits.dtype.type(0)
         for s in range(row.shape[0]):
             e = exponential(row[s] - top)

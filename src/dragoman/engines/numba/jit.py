@@ -1,19 +1,17 @@
-"""How kernels are compiled, and the exponential they share."""
+"""How kernels are compiled."""
 
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from llvmlite import ir
 from numba import njit, types
 from numba.core import sigutils
 from numba.core.ccallback import CFunc
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic
 
 # No flag that would let the compiler assume that numbers are finite: checks must live.
 BARE: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract", "reassoc", "arcp", "nsz"}}
@@ -78,38 +76,3 @@ def compiled_before() -> bool:
     """Whether kernels lie on disk from an earlier run."""
     place = Path(nothing.stats.cache_path)  # type: ignore[attr-defined]
     return place.is_dir() and next(place.glob("*.nbi"), None) is not None
-
-
-LOG2_E = np.float32(1.44269504)
-LN2_HIGH = np.float32(0.693359375)
-LN2_LOW = np.float32(-2.12194440e-4)
-SMALLEST = np.float32(-87.0)  # e^x below it is no normal number; what is that small counts for nothing here
-LARGEST = np.float32(88.0)
-HALF, ONE = np.float32(0.5), np.float32(1.0)
-# e^r on [-ln2/2, ln2/2]: 1 + r + r^2 P(r), the polynomial of Cephes expf
-P0, P1, P2 = np.float32(1.9875691500e-4), np.float32(1.3981999507e-3), np.float32(8.3334519073e-3)
-P3, P4, P5 = np.float32(4.1665795894e-2), np.float32(1.6666665459e-1), np.float32(5.0000001201e-1)
-
-
-def exponential(x: float) -> float:
-    """e^x, for float32 written so that loops over it are compiled into vector instructions."""
-    return math.exp(x)
-
-
-@overload(exponential, inline="always")  # type: ignore[untyped-decorator]
-def _exponential(x: Any) -> Any:
-    return _exponential32 if x == types.float32 else _exponential64
-
-
-def _exponential64(x: Any) -> Any:
-    return math.exp(x)
-
-
-def _exponential32(x: Any) -> Any:
-    v = min(max(x, SMALLEST), LARGEST)
-    n = np.floor(v * LOG2_E + HALF)
-    r = v - n * LN2_HIGH - n * LN2_LOW
-    p = ((((P0 * r + P1) * r + P2) * r + P3) * r + P4) * r + P5
-    y = p * r * r + r + ONE
-    power = np.int32((np.int32(n) + np.int32(127)) << np.int32(23)).view(np.float32)
-    return y * power

@@ -10,6 +10,8 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic, models, register_model
 
+from dragoman.engines.numba.arithmetic import build_call, build_exponential
+
 WIDTH = 8
 VECTOR = ir.VectorType(ir.FloatType(), WIDTH)
 
@@ -54,8 +56,7 @@ def build_spread(builder: Any, x: Any) -> Any:
 
 
 def build_multiply_add(builder: Any, a: Any, b: Any, c: Any) -> Any:
-    kind = ir.FunctionType(VECTOR, [VECTOR] * 3)
-    return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.fma.v{WIDTH}f32"), [a, b, c])
+    return build_call(builder, "fma", a, b, c)
 
 
 def build_reduction(builder: Any, vector: Any, combine: Callable[[Any, Any], Any]) -> Any:
@@ -140,31 +141,11 @@ def largest(typing: Any, a: Any) -> Any:
     return types.float32(lanes), generate
 
 
-LOG2_E, LOWEST, SHIFT = 1.44269504, -126.0, 12582912.0  # 1.5 * 2^23: added to a number, it leaves the nearest integer
-# 2^f on [-1/2, 1/2], the polynomial that is nearest at Chebyshev's points
-POWERS = (1.0000000710, 0.6931469492, 0.2402212175, 0.0555074262, 0.0096754597, 0.0013266970)
-IN_ORDER = ("nsz",)  # an operation with a flag of its own is not given those that would let x + s - s be x
-
-
 @intrinsic  # type: ignore[untyped-decorator]
 def powers(typing: Any, x: Any, top: Any) -> Any:
-    """e^(x - top) for x <= top, within 1e-6 of itself; below e^-87 no less than that. What is no number stays none."""
+    """e^(x - top)"""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        integers = ir.VectorType(cgutils.int32_t, WIDTH)
-
-        def all_of(number: float) -> Any:
-            return ir.Constant(VECTOR, [number] * WIDTH)
-
-        x = builder.fmul(builder.fsub(arguments[0], arguments[1]), all_of(LOG2_E))
-        x = build_larger(builder, all_of(LOWEST), x)
-        shifted = builder.fadd(x, all_of(SHIFT), flags=IN_ORDER)
-        nearest = builder.fsub(shifted, all_of(SHIFT), flags=IN_ORDER)
-        rest = builder.fsub(x, nearest, flags=IN_ORDER)
-        total = all_of(POWERS[-1])
-        for coefficient in POWERS[-2::-1]:
-            total = build_multiply_add(builder, total, rest, all_of(coefficient))
-        exponent = builder.shl(builder.bitcast(shifted, integers), ir.Constant(integers, [23] * WIDTH))
-        return builder.bitcast(builder.add(builder.bitcast(total, integers), exponent), VECTOR)
+        return build_exponential(builder, builder.fsub(*arguments))
 
     return lanes(lanes, lanes), generate

@@ -7,7 +7,7 @@ from typing import Any
 from dragoman.engines.numba import errors, rows
 from dragoman.engines.numba.baton import enter, leave
 from dragoman.engines.numba.jit import kernel
-from dragoman.engines.numba.products import multiply
+from dragoman.engines.numba.products import ITSELF, NOTHING, multiply, multiply_columns
 
 IDENTITY, RELU, GELU = 0, 1, 2
 ACTIVATIONS = {"identity": IDENTITY, "relu": RELU, "gelu": GELU}
@@ -42,10 +42,13 @@ def linear_backward(
 
 
 @kernel
-def weights_derivative(products: Any, a: Any, b: Any, out: Any) -> None:
-    """out = a' b"""
+def weights_derivative(
+    products: Any, a: Any, a_first: Any, b: Any, b_first: Any, out: Any, first: Any, columns: Any, add: Any
+) -> None:
+    """So many columns of out from `first` on = a' b, or added to; of a and b, the columns from their first on"""
     leave()
-    multiply(products, a, True, b, False, out[0, :0], out)
+    begins = ITSELF if add else NOTHING
+    multiply_columns(products, a, a_first, True, b, b_first, False, out[0, :0], begins, out, first, columns)
     enter()
 
 

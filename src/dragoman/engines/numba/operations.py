@@ -17,6 +17,7 @@ from dragoman.operations.shapes import check_finite, check_labels
 from dragoman.operations.softmax import log_sum_exp as log_sum_exp_of
 
 ENGINE = "numba"
+PIECE = 768  # outputs of a layer whose weights are differentiated at a time
 
 
 @operations.linear.register(ENGINE)
@@ -47,11 +48,20 @@ def linear(
 
 
 def _weights_derivative(products: tuple[int, int], x: Array, dc: Array, weights: Array, transposed: bool) -> Pending:
-    """x' dc, or its transpose, written straight to where it belongs"""
-    left, right = (dc, x) if transposed else (x, dc)
-    return Pending(
-        weights.shape, weights.dtype, lambda out: linear_kernels.weights_derivative(products, left, right, out)
-    )
+    """x' dc, or its transpose, in pieces of so many outputs"""
+    outputs = dc.shape[1]
+    pieces = max(1, outputs // PIECE)
+    bounds = [outputs * i // pieces // 16 * 16 for i in range(pieces)] + [outputs]
+
+    def write(out: Array, add: bool, piece: int) -> None:
+        first, stop = bounds[piece : piece + 2]
+        if transposed:
+            rows = out[first:stop]
+            linear_kernels.weights_derivative(products, dc, first, x, 0, rows, 0, x.shape[1], add)
+        else:
+            linear_kernels.weights_derivative(products, x, 0, dc, first, out, first, stop - first, add)
+
+    return Pending(weights.shape, weights.dtype, write, pieces, dc.nbytes)
 
 
 @operations.normalize.register(ENGINE)
@@ -183,14 +193,15 @@ def embed(
         delta = np.ascontiguousarray(dy)
 
         def scattered(numbers: Array, factor: float) -> Any:
-            def write(out: Array) -> None:
-                out[...] = 0
+            def write(out: Array, add: bool, _: int) -> None:
+                if not add:
+                    out[...] = 0
                 buffer = np.empty(out.shape[1], kind)
                 rows.scatter(delta, numbers, kind.type(factor), out, *dropped(dropout, kind), buffer)
 
             return write
 
-        dtable = Pending(table.shape, kind, scattered(which, scale))
+        dtable = Pending(table.shape, kind, scattered(which, scale), kept=delta.nbytes)
         if position_table is None:
             return dtable, None
         return dtable, Pending(position_table.shape, kind, scattered(where, 1.0))

@@ -14,12 +14,13 @@ from numba.extending import intrinsic
 
 from dragoman.engines.numba.jit import part
 from dragoman.engines.numba.lanes import WIDTH, build_load, build_store, load, store
-from dragoman.engines.numba.tiles import pointers, tile
+from dragoman.engines.numba.tiles import fetch, pointers, tile
 
 FIRST = np.int64(0)  # of a machine's type: kernels would be compiled anew for a Python integer
 ZERO = np.float32(0)
 PANEL = np.int64(16)  # columns of a panel
-PACKED = 64  # columns that are laid out at a time: fewer would leave most of a page unread
+AHEAD = np.int64(8)  # rows on, weights are asked for: too far apart for the processor to guess
+PACKED = 128  # columns that are laid out at a time: fewer would leave most of a page unread
 BLOCK = 1 << 15  # weights that stay in the cache
 LEAST = np.int64(64)  # columns of a block, however many weights they have
 ROWS = 6  # of the largest tile
@@ -40,6 +41,7 @@ def lay(w: Any, w0: Any, ws: Any, k: Any, columns: Any, panels: Any, p0: Any) ->
         for j in range(k):
             for c in range(begin, end, PANEL):
                 at = p0 + c * k + j * PANEL
+                fetch(w, w0 + (j + AHEAD) * ws + c)
                 store(panels, at, load(w, w0 + j * ws + c))
                 store(panels, at + 8, load(w, w0 + j * ws + c + 8))
 

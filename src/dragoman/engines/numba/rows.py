@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from dragoman.engines.numba.arithmetic import exponential
 from dragoman.engines.numba.baton import enter, leave
-from dragoman.engines.numba.jit import exponential, kernel, part
+from dragoman.engines.numba.jit import kernel, part
 
 FIRST, SECOND, GOLDEN = np.uint32(0x7FEB352D), np.uint32(0x846CA68B), np.uint32(0x9E3779B9)
 S16, S15 = np.uint32(16), np.uint32(15)

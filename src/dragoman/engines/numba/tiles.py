@@ -38,6 +38,17 @@ def _prefetch(builder: Any, place: Any) -> None:
     builder.call(function, [builder.bitcast(place, ir.IntType(8).as_pointer()), *map(ir.IntType(32), (0, 3, 1))])
 
 
+@intrinsic  # type: ignore[untyped-decorator]
+def fetch(typing: Any, array: Any, index: Any) -> Any:
+    """Have what stands there brought into the cache; it may lie beyond the end."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        _prefetch(builder, place_of(context, builder, signature.args[0], *arguments))
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), generate
+
+
 def pointers(context: Any, builder: Any, kinds: Any, arguments: Any, *places: int) -> list[Any]:
     """Where numbers stand: argument i is a flat array, argument i + 1 the index of the first of them."""
     return [place_of(context, builder, kinds[i], arguments[i], arguments[i + 1]) for i in places]

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from dragoman.engines.numba.arithmetic import exponential
 from dragoman.engines.numba.baton import enter, leave
-from dragoman.engines.numba.jit import exponential, kernel, part
+from dragoman.engines.numba.jit import kernel, part
 from dragoman.engines.numba.lanes import load, multiply_add, spread, store, together
 
 ZERO, ONE = np.float32(0), np.float32(1)

@@ -9,8 +9,9 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from dragoman.engines.numba.jit import ONE, exponential
+from dragoman.engines.numba.arithmetic import exponential
 
+ONE = np.float32(1)
 REACH = np.float32(8)  # beyond it tanh is 1, but for 2e-7
 # tanh x = x P(x^2) / Q(x^2) on [-8, 8], the fraction of least relative error: 6e-9, so that rounding is what is seen
 P0, P1, P2 = np.float32(9.99999994e-1), np.float32(1.34444924e-1), np.float32(3.57159135e-3)

@@ -9,11 +9,13 @@ import numpy as np
 from dragoman import operations
 from dragoman.engines.numba import blas
 from dragoman.engines.numba.arguments import NO_NUMBERS, NO_ROWS, REAL, packed
+from dragoman.engines.numba.linear import weights_derivative
+from dragoman.engines.numba.products import products_of
 from dragoman.engines.numba.recurrent import gru as gru_kernels
 from dragoman.engines.numba.recurrent import lstm as lstm_kernels
 from dragoman.engines.numba.recurrent import rnn as rnn_kernels
 from dragoman.engines.numba.recurrent.products import addresses
-from dragoman.engines.numba.recurrent.steps import states_before, weights_derivative
+from dragoman.engines.numba.recurrent.steps import states_before
 from dragoman.graph import Array, Pending
 
 ENGINE = "numba"
@@ -50,16 +52,14 @@ def _like(array: Array | None, kind: Any) -> Array:
     return NO_ROWS[kind] if array is None else np.empty(array.shape, kind)
 
 
-def _weights_derivative(
-    products: tuple[int, ...], h: Array, initial: Array, offsets: Array, reverse: bool, dx: Array, weights: Array
-) -> Pending:
-    """The states before, transposed, times dx, written straight to where it belongs."""
+def _weights_derivative(h: Array, initial: Array, offsets: Array, reverse: bool, dx: Array, weights: Array) -> Pending:
+    """The states before, transposed, times dx"""
 
-    def write(out: Array) -> None:
+    def write(out: Array, add: bool, _: int) -> None:
         before = states_before(h, initial, offsets, reverse)
-        weights_derivative(products[0], before, dx, 0, out, 0, out.shape[1])
+        weights_derivative(products_of(dx.dtype), before, 0, dx, 0, out, 0, out.shape[1], add)
 
-    return Pending(weights.shape, weights.dtype, write)
+    return Pending(weights.shape, weights.dtype, write, kept=dx.nbytes)
 
 
 @operations.rnn.register(ENGINE)
@@ -86,7 +86,7 @@ def rnn(
         dx, dinitial = slopes, _like(initial, kind)
         deltas = _given(dh, kind), _given(dfinal, kind)
         rnn_kernels.backward(products, w, start, ends, reverse, cut or 0, dx, *deltas, dinitial)
-        dweights = _weights_derivative(products, h, start, ends, reverse, dx, w)
+        dweights = _weights_derivative(h, start, ends, reverse, dx, w)
         return dx, dweights, None if initial is None else dinitial
 
     return (h, final), backward
@@ -123,7 +123,7 @@ def lstm(
             products, w, start, start_cell, ends, reverse, cut or 0, c, gates, *deltas, dinitial, dcell
         )
         dx = gates
-        dweights = _weights_derivative(products, h, start, ends, reverse, dx, w)
+        dweights = _weights_derivative(h, start, ends, reverse, dx, w)
         return dx, dweights, None if initial is None else dinitial, None if initial_cell is None else dcell
 
     return (h, c, final, final_cell), backward
@@ -155,15 +155,15 @@ def gru(
         deltas = _given(dh, kind), _given(dfinal, kind)
         gru_kernels.backward(products, w, start, b, ends, reverse, cut or 0, h, dx, reached, *deltas, dinitial, dbiases)
 
-        def write(out: Array) -> None:
-            before = states_before(h, start, ends, reverse)
-            weights_derivative(products[0], before, dx, 0, out, 0, 2 * m)
+        def write(out: Array, add: bool, _: int) -> None:
+            before, way = states_before(h, start, ends, reverse), products_of(kind)
+            weights_derivative(way, before, 0, dx, 0, out, 0, 2 * m, add)
             if after:  # reached now holds its own derivative
-                weights_derivative(products[0], before, reached, 0, out, 2 * m, m)
+                weights_derivative(way, before, 0, reached, 0, out, 2 * m, m, add)
             else:
-                weights_derivative(products[0], reached, dx, 2 * m, out, 2 * m, m)
+                weights_derivative(way, reached, 0, dx, 2 * m, out, 2 * m, m, add)
 
-        dweights = Pending(w.shape, kind, write)
+        dweights = Pending(w.shape, kind, write, kept=dx.nbytes)
         return dx, dweights, None if initial is None else dinitial, dbiases if after else None
 
     return (h, final), backward

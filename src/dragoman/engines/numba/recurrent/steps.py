@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from dragoman.engines.numba.baton import enter, leave
-from dragoman.engines.numba.blas import gemm
 from dragoman.engines.numba.jit import kernel, part
 
 
@@ -98,13 +97,3 @@ def states_before(h: Any, initial: Any, offsets: Any, reverse: Any) -> Any:
                 clear(before[row : row + 1], 1)
     enter()
     return before
-
-
-@kernel
-def weights_derivative(product: Any, a: Any, b: Any, first: Any, out: Any, out_first: Any, columns: Any) -> None:
-    """a' times some columns of b, as some columns of out"""
-    leave()
-    data, place = b[:, first:].ctypes.data, out[:, out_first:].ctypes.data
-    rows, k, zero = a.shape[1], a.shape[0], out.dtype.type(0)
-    gemm(product, True, False, rows, columns, k, a.ctypes.data, rows, data, b.shape[1], zero, place, out.shape[1])
-    enter()

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dragoman.engines.numba.jit import exponential, part
+from dragoman.engines.numba.arithmetic import exponential
+from dragoman.engines.numba.jit import part
 from dragoman.engines.numba.lanes import load, multiply_add, spread, store, together
 from dragoman.operations.writing import ABSENT
 

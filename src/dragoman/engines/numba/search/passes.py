@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from dragoman.engines.numba.jit import exponential, part
+from dragoman.engines.numba.arithmetic import exponential
+from dragoman.engines.numba.jit import part
 from dragoman.engines.numba.search.looking import attend, scores
 from dragoman.engines.numba.search.products import multiply_at
 from dragoman.operations.activations import GELU_CUBE, GELU_SLOPE

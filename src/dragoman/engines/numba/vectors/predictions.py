@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dragoman.engines.numba.jit import exponential, part
+from dragoman.engines.numba.arithmetic import exponential
+from dragoman.engines.numba.jit import part
 from dragoman.engines.numba.rows import GOLDEN, mix
 
 S32 = np.uint64(32)

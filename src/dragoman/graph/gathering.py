@@ -1,0 +1,198 @@
+"""Where the derivatives of parameters come together: those of one pass, or of the shards of a batch on threads."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from queue import Empty, SimpleQueue
+from typing import Any, NamedTuple
+
+from dragoman.graph.tensor import Array, Pending, Tensor
+
+ENOUGH = 8 << 20  # bytes that may be kept for derivatives that are not computed yet
+SMALL = 1 << 12  # numbers that are written at once, where they are
+
+
+class Place:
+    """The part of the gradient that belongs to one parameter, and what every pass has brought for it."""
+
+    __slots__ = ("brought", "left", "rounds", "view")
+
+    def __init__(self, view: Array, passes: int) -> None:
+        self.view = view
+        self.brought: list[list[Array | Pending | None]] = [[] for _ in range(passes)]
+        self.rounds = 0  # that have been written: what each pass has brought first, what each has brought second...
+        self.left = 0  # pieces of the present one that are being written
+
+    def next_round(self, complete: bool) -> list[Array | Pending]:
+        """What is to be written next, in the order of the passes; nothing while passes may still bring theirs."""
+        found = [several[self.rounds] for several in self.brought if len(several) > self.rounds]
+        ready = not self.left and (complete or len(found) == len(self.brought))
+        return [delta for delta in found if delta is not None] if ready else []
+
+    def write(self, deltas: list[Array | Pending], piece: int, pieces: int) -> None:
+        """Set what the first round brings, and add the others."""
+        for i, delta in enumerate(deltas):
+            add = self.rounds + i > 0
+            if isinstance(delta, Pending):
+                for number in range(delta.pieces) if pieces == 1 else (piece,):
+                    delta.write(self.view, add, number)
+            elif add:
+                self.view += delta
+            else:
+                self.view[...] = delta
+
+    def end_round(self) -> None:
+        for several in self.brought:
+            if len(several) > self.rounds:
+                several[self.rounds] = None  # what it kept is free
+        self.rounds += 1
+
+
+class Piece(NamedTuple):
+    """Something that one thread can write by itself."""
+
+    place: Place
+    deltas: list[Array | Pending]
+    number: int
+    of: int
+    kept: int  # bytes
+
+
+class Gathering:
+    """The gradient of one or several passes over the same parameters, summed in the order of the passes.
+
+    A pass brings derivatives as it finds them. What all passes have brought is written while they go on, if much has
+    to be kept, by the pass that is ahead of the others; the rest when a pass is over, by all that are over. Thus there
+    is one gradient however many the passes, nobody waits for others while there is work, and the bits are the same
+    whoever does it.
+    """
+
+    def __init__(
+        self, views: dict[int, Array], passes: int = 1, pause: Callable[[], AbstractContextManager[Any]] = nullcontext
+    ) -> None:
+        """views  of the gradient, by the id of the parameter; pause  is entered while a thread waits for others"""
+        self.passes, self._pause, self._lock = passes, pause, threading.Lock()
+        self._places = {number: Place(view, passes) for number, view in views.items()}
+        self._ready: SimpleQueue[Piece | None] = SimpleQueue()
+        self._going, self._unwritten, self._waiting = passes, 0, 0
+
+    def share(self, number: int = 0) -> Share:
+        """What pass `number` brings its derivatives to."""
+        return Share(self, number)
+
+    def has(self, tensor: Tensor) -> bool:
+        return id(tensor) in self._places
+
+    def bring(self, number: int, parameter: Tensor, delta: Array | Pending) -> None:
+        place = self._places[id(parameter)]
+        with self._lock:
+            place.brought[number].append(delta)
+            last = self._offer(place)
+        # a pass that lets something be written is behind the others, and leaves it to them as long as it can
+        enough = -1 if self.passes == 1 else 4 * ENOUGH if last else ENOUGH
+        while self._waiting > enough:
+            piece = self._take()
+            if piece is None:
+                return
+            self._write(piece)
+
+    def _take(self) -> Piece | None:
+        with self._lock:
+            try:
+                piece = self._ready.get_nowait()
+            except Empty:
+                return None
+            if piece is None:
+                self._ready.put(None)  # it is for somebody who waits
+                return None
+            self._waiting -= piece.kept
+            return piece
+
+    def _offer(self, place: Place) -> bool:
+        """Let the next round of a place be written, if it is there; under the lock."""
+        deltas = place.next_round(complete=not self._going)
+        if not deltas:
+            return False
+        if place.view.size <= SMALL and not any(isinstance(delta, Pending) for delta in deltas):
+            place.write(deltas, 0, 1)
+            place.end_round()
+            self._offer(place)
+            return True
+        pieces = {delta.pieces if isinstance(delta, Pending) else 1 for delta in deltas}
+        place.left = pieces.pop() if len(pieces) == 1 else 1
+        kept = sum(delta.kept if isinstance(delta, Pending) else delta.nbytes for delta in deltas) // place.left
+        self._waiting += kept * place.left
+        self._unwritten += place.left
+        for number in range(place.left):
+            self._ready.put(Piece(place, deltas, number, place.left, kept))
+        return True
+
+    def _write(self, piece: Piece) -> None:
+        place = piece.place
+        place.write(piece.deltas, piece.number, piece.of)
+        with self._lock:
+            place.left -= 1
+            self._unwritten -= 1
+            if not place.left:
+                place.end_round()
+                self._offer(place)
+            self._end_if_done()
+
+    def finish(self) -> None:
+        """A pass is over: write what is there, until the other passes are over too and everything is written."""
+        with self._lock:
+            self._going -= 1
+            if not self._going:
+                for place in self._places.values():
+                    self._offer(place)
+                    if not any(place.brought):
+                        place.view[...] = 0
+            self._end_if_done()
+        while True:
+            piece = self._take()
+            if piece is None:
+                with self._pause():
+                    piece = self._ready.get()
+                if piece is None:
+                    return
+                with self._lock:
+                    self._waiting -= piece.kept
+            self._write(piece)
+
+    def _end_if_done(self) -> None:
+        if not self._going and not self._unwritten:
+            self.end()
+
+    def end(self) -> None:
+        """Nobody waits any longer."""
+        for _ in range(self.passes):
+            self._ready.put(None)
+
+
+class Share:
+    """One pass of several. Leaving it ends the pass, and the others too if it failed."""
+
+    def __init__(self, gathering: Gathering, number: int) -> None:
+        self.gathering, self.number = gathering, number
+
+    def bring(self, parameter: Tensor, delta: Array | Pending) -> bool:
+        """Whether it belongs here."""
+        if not self.gathering.has(parameter):
+            return False
+        self.gathering.bring(self.number, parameter, delta)
+        return True
+
+    def __enter__(self) -> Share:
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        try:
+            if error is None:
+                self.gathering.finish()
+                return
+        except BaseException:
+            self.gathering.end()
+            raise
+        self.gathering.end()

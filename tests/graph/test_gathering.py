@@ -1,0 +1,119 @@
+"""Derivatives of several passes, summed in the order of the passes whoever brings, and whoever writes, them first."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from dragoman.graph import Gathering, Parameter, Pending, Theta
+from dragoman.graph import gathering as module
+
+SHAPES = [(3, 4), (5,), (200, 100), (2,)]
+
+
+@pytest.fixture
+def theta():
+    return Theta([Parameter(np.zeros(shape, np.float32)) for shape in SHAPES])
+
+
+def gathered(theta, brought, order=None):
+    """The gradient of passes, each a list of (parameter, delta), on as many threads, which begin in an order."""
+    gradient = np.full(len(theta), np.nan, np.float32)
+    gathering = Gathering(theta.views(gradient), len(brought))
+    begun = [threading.Event() for _ in brought]
+
+    def run(number):
+        with gathering.share(number) as share:
+            for parameter, delta in brought[number]:
+                share.bring(theta.parameters[parameter], delta)
+            begun[number].set()
+
+    threads = [threading.Thread(target=run, args=(number,), daemon=True) for number in range(len(brought))]
+    for number in order or range(len(brought)):
+        threads[number].start()
+        assert begun[number].wait(10)
+    for thread in threads:
+        thread.join(10)
+        assert not thread.is_alive(), "a pass waits for ever"
+    return [theta.view(gradient, parameter) for parameter in theta.parameters]
+
+
+def drawn(number, scale=1.0):
+    return (scale * np.random.default_rng(number).standard_normal(SHAPES[2])).astype(np.float32)
+
+
+def in_pieces(delta, pieces, kept=0):
+    """A pending derivative whose pieces are some of the columns; and how often each was written."""
+    counts = [0] * pieces
+
+    def write(out, add, piece):
+        counts[piece] += 1
+        columns = slice(piece, None, pieces)
+        out[:, columns] = delta[:, columns] + (out[:, columns] if add else 0)
+
+    return Pending(delta.shape, delta.dtype, write, pieces, kept), counts
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2], [2, 1, 0], [1, 2, 0]])
+@pytest.mark.parametrize("kept", [0, 2 * module.ENOUGH])
+def test_the_order_of_the_passes_is_that_of_the_sum(theta, order, kept):
+    deltas = [drawn(0), drawn(1, 1e4), drawn(2, 1e-3)]  # sums in another order have other bits
+    pending = [in_pieces(delta, 7, kept) for delta in deltas]
+    found = gathered(theta, [[(2, p)] for p, _ in pending], order)
+    np.testing.assert_array_equal(found[2], (deltas[0] + deltas[1]) + deltas[2])
+    assert not np.array_equal(found[2], (deltas[2] + deltas[1]) + deltas[0])
+    assert [counts for _, counts in pending] == [[1] * 7] * 3
+    for other in (0, 1, 3):
+        assert not found[other].any()
+
+
+def test_parameters_brought_more_than_once_and_not_by_all(theta):
+    small, large = np.arange(5, dtype=np.float32), drawn(5)
+    found = gathered(
+        theta,
+        [
+            [(1, small), (2, large), (1, small), (2, in_pieces(large, 2)[0]), (1, small)],
+            [(2, in_pieces(large, 3)[0]), (0, np.ones((3, 4), np.float32)), (1, small)],
+        ],
+    )
+    np.testing.assert_array_equal(found[0], np.ones((3, 4)))
+    np.testing.assert_array_equal(found[1], 4 * small)
+    np.testing.assert_allclose(found[2], 3 * large, rtol=1e-6)
+
+
+def test_one_pass_writes_at_once(theta):
+    gradient = np.full(len(theta), np.nan, np.float32)
+    large, pending = drawn(1), in_pieces(drawn(1), 3)[0]
+    with Gathering(theta.views(gradient)).share() as share:
+        share.bring(theta.parameters[2], pending)
+        np.testing.assert_array_equal(theta.view(gradient, theta.parameters[2]), large)
+        share.bring(theta.parameters[2], pending)
+    np.testing.assert_array_equal(theta.view(gradient, theta.parameters[2]), 2 * large)
+    assert not np.isnan(gradient).any()
+
+
+def failing(out, add, piece):
+    raise ZeroDivisionError
+
+
+@pytest.mark.parametrize("where", ["in the pass", "where it is written"])
+def test_a_pass_that_fails_keeps_nobody_waiting(theta, where):
+    gathering = Gathering(theta.views(np.empty(len(theta), np.float32)), 2)
+    ended = []
+
+    def run(number):
+        try:
+            with gathering.share(number) as share:
+                if where == "in the pass" and number:
+                    raise ZeroDivisionError
+                share.bring(theta.parameters[2], Pending(SHAPES[2], np.float32, failing))
+        except ZeroDivisionError:
+            ended.append(number)
+
+    threads = [threading.Thread(target=run, args=(number,), daemon=True) for number in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+        assert not thread.is_alive()
+    assert len(ended) == 1
