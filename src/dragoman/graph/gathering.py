@@ -11,37 +11,41 @@ from typing import Any, NamedTuple
 from dragoman.graph.tensor import Array, Pending, Tensor
 
 ENOUGH = 8 << 20  # bytes that may be kept for derivatives that are not computed yet
-SMALL = 1 << 12  # numbers that are written at once, where they are
+SMALL = 1 << 12  # numbers that are not worth a thread's attention before the end
 
 
 class Place:
     """The part of the gradient that belongs to one parameter, and what every pass has brought for it."""
 
-    __slots__ = ("brought", "left", "rounds", "view")
+    __slots__ = ("brought", "left", "rounds", "small", "view")
 
     def __init__(self, view: Array, passes: int) -> None:
-        self.view = view
-        self.brought: list[list[Array | Pending | None]] = [[] for _ in range(passes)]
+        self.view, self.small = view, view.size <= SMALL
+        self.brought: list[list[Array | Pending | None]] = [] if self.small else [[] for _ in range(passes)]
         self.rounds = 0  # that have been written: what each pass has brought first, what each has brought second...
         self.left = 0  # pieces of the present one that are being written
 
     def next_round(self, complete: bool) -> list[Array | Pending]:
         """What is to be written next, in the order of the passes; nothing while passes may still bring theirs."""
+        if self.left:
+            return []
         found = [several[self.rounds] for several in self.brought if len(several) > self.rounds]
-        ready = not self.left and (complete or len(found) == len(self.brought))
-        return [delta for delta in found if delta is not None] if ready else []
+        return found if complete or len(found) == len(self.brought) else []  # type: ignore[return-value]
 
-    def write(self, deltas: list[Array | Pending], piece: int, pieces: int) -> None:
-        """Set what the first round brings, and add the others."""
-        for i, delta in enumerate(deltas):
-            add = self.rounds + i > 0
-            if isinstance(delta, Pending):
-                for number in range(delta.pieces) if pieces == 1 else (piece,):
-                    delta.write(self.view, add, number)
-            elif add:
-                self.view += delta
-            else:
-                self.view[...] = delta
+    def write(self, delta: Array | Pending, add: bool, piece: int | None) -> None:
+        """Set or add what one pass has brought; all pieces of it where none is named."""
+        if isinstance(delta, Pending):
+            for number in range(delta.pieces) if piece is None else (piece,):
+                delta.write(self.view, add, number)
+        elif add:
+            self.view += delta
+        else:
+            self.view[...] = delta
+
+    def write_alone(self, delta: Array | Pending) -> None:
+        """One delta after the other."""
+        self.write(delta, self.rounds > 0, None)
+        self.rounds += 1
 
     def end_round(self) -> None:
         for several in self.brought:
@@ -55,8 +59,7 @@ class Piece(NamedTuple):
 
     place: Place
     deltas: list[Array | Pending]
-    number: int
-    of: int
+    number: int | None
     kept: int  # bytes
 
 
@@ -75,6 +78,7 @@ class Gathering:
         """views  of the gradient, by the id of the parameter; pause  is entered while a thread waits for others"""
         self.passes, self._pause, self._lock = passes, pause, threading.Lock()
         self._places = {number: Place(view, passes) for number, view in views.items()}
+        self._small: list[list[tuple[Place, Array | Pending]]] = [[] for _ in range(passes)]
         self._ready: SimpleQueue[Piece | None] = SimpleQueue()
         self._going, self._unwritten, self._waiting = passes, 0, 0
 
@@ -82,16 +86,21 @@ class Gathering:
         """What pass `number` brings its derivatives to."""
         return Share(self, number)
 
-    def has(self, tensor: Tensor) -> bool:
-        return id(tensor) in self._places
-
     def bring(self, number: int, parameter: Tensor, delta: Array | Pending) -> None:
-        place = self._places[id(parameter)]
+        place = self._places.get(id(parameter))
+        if place is None:
+            return  # nobody asked for it
+        if place.small:
+            self._small[number].append((place, delta))
+            return
+        if self.passes == 1:
+            place.write_alone(delta)
+            return
         with self._lock:
             place.brought[number].append(delta)
             last = self._offer(place)
         # a pass that lets something be written is behind the others, and leaves it to them as long as it can
-        enough = -1 if self.passes == 1 else 4 * ENOUGH if last else ENOUGH
+        enough = 4 * ENOUGH if last else ENOUGH
         while self._waiting > enough:
             piece = self._take()
             if piece is None:
@@ -115,23 +124,19 @@ class Gathering:
         deltas = place.next_round(complete=not self._going)
         if not deltas:
             return False
-        if place.view.size <= SMALL and not any(isinstance(delta, Pending) for delta in deltas):
-            place.write(deltas, 0, 1)
-            place.end_round()
-            self._offer(place)
-            return True
-        pieces = {delta.pieces if isinstance(delta, Pending) else 1 for delta in deltas}
-        place.left = pieces.pop() if len(pieces) == 1 else 1
+        pieces, *others = {delta.pieces if isinstance(delta, Pending) else 1 for delta in deltas}
+        place.left = 1 if others else pieces
         kept = sum(delta.kept if isinstance(delta, Pending) else delta.nbytes for delta in deltas) // place.left
         self._waiting += kept * place.left
         self._unwritten += place.left
         for number in range(place.left):
-            self._ready.put(Piece(place, deltas, number, place.left, kept))
+            self._ready.put(Piece(place, deltas, number if place.left > 1 else None, kept))
         return True
 
     def _write(self, piece: Piece) -> None:
         place = piece.place
-        place.write(piece.deltas, piece.number, piece.of)
+        for i, delta in enumerate(piece.deltas):
+            place.write(delta, place.rounds + i > 0, piece.number)
         with self._lock:
             place.left -= 1
             self._unwritten -= 1
@@ -145,12 +150,14 @@ class Gathering:
         with self._lock:
             self._going -= 1
             if not self._going:
+                self._write_small()
                 for place in self._places.values():
-                    self._offer(place)
-                    if not any(place.brought):
+                    if not place.small:
+                        self._offer(place)
+                    if not place.rounds and not place.left:
                         place.view[...] = 0
             self._end_if_done()
-        while True:
+        while self.passes > 1:
             piece = self._take()
             if piece is None:
                 with self._pause():
@@ -160,6 +167,11 @@ class Gathering:
                 with self._lock:
                     self._waiting -= piece.kept
             self._write(piece)
+
+    def _write_small(self) -> None:
+        for brought in self._small:
+            for place, delta in brought:
+                place.write_alone(delta)
 
     def _end_if_done(self) -> None:
         if not self._going and not self._unwritten:
@@ -177,12 +189,8 @@ class Share:
     def __init__(self, gathering: Gathering, number: int) -> None:
         self.gathering, self.number = gathering, number
 
-    def bring(self, parameter: Tensor, delta: Array | Pending) -> bool:
-        """Whether it belongs here."""
-        if not self.gathering.has(parameter):
-            return False
+    def bring(self, parameter: Tensor, delta: Array | Pending) -> None:
         self.gathering.bring(self.number, parameter, delta)
-        return True
 
     def __enter__(self) -> Share:
         return self

@@ -12,7 +12,8 @@ import numpy as np
 from dragoman.errors import ConfigurationError, NonFiniteError, ShapeError
 from dragoman.graph import Array, Theta
 
-PART = 1 << 16  # numbers
+PART = 1 << 17  # numbers
+WORTH = 1 << 21  # numbers that are worth calling other threads for, when they are only read
 
 Each = Callable[[Callable[[slice], Any], list[slice]], Iterable[Any]]  # map, or on threads
 
@@ -78,14 +79,14 @@ def parts_of(segments: list[slice]) -> list[slice]:
     ]
 
 
-def gradient_norm(theta: Theta, gradient: Array) -> float:
-    """Euclidean norm of the gradient of the trainable parameters. On one thread: calling others takes longer."""
+def gradient_norm(theta: Theta, gradient: Array, each: Each = map) -> float:
+    """Euclidean norm of the gradient of the trainable parameters."""
 
     def square(part: slice) -> float:
         return float(np.dot(gradient[part], gradient[part]))
 
     with np.errstate(all="ignore"):  # what is not finite is told by whoever asked
-        squares = sum(map(square, parts_of(theta.trainable())), 0.0)
+        squares = sum((each if gradient.size > WORTH else map)(square, parts_of(theta.trainable())), 0.0)
         if not math.isfinite(squares):  # too large for single precision, or not a number
             squares = sum(float(np.square(gradient[s], dtype=np.float64).sum()) for s in theta.trainable())
     return math.sqrt(squares)

@@ -163,7 +163,7 @@ class Training:
         if self.accumulate > 1 and tally.positions:
             gradient /= tally.positions
         each = self.workers.sweep
-        self.norm = gradient_norm(theta, gradient)
+        self.norm = gradient_norm(theta, gradient, each)
         factor = self._checked(lambda: clipping_factor(self.norm, self.clip))
         self.rate = self.schedule(self.optimizer.t + 1)
         self.optimizer.update(theta, gradient, self.rate, each, factor)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dragoman.engines.numba.jit import brief
 from dragoman.graph import Array
 from dragoman.operations.dropout import Dropout
 
@@ -28,11 +29,38 @@ def matrices(*arrays: Array | None) -> bool:
     return True
 
 
+@brief
+def _longest(offsets: Any, rows: Any) -> Any:
+    if offsets.size == 0 or offsets[0] != 0 or offsets[-1] != rows:
+        return -1
+    longest = 0
+    for i in range(offsets.size - 1):
+        length = offsets[i + 1] - offsets[i]
+        if length < 0:
+            return -1
+        longest = max(longest, length)
+    return longest
+
+
+@brief
+def within(labels: Any, size: Any) -> Any:
+    """Whether all are from 0 to size - 1."""
+    fits = True
+    for label in labels:
+        fits &= 0 <= label < size
+    return fits
+
+
+def longest_of(rows: Array, offsets: Array) -> int:
+    """The most rows of a sequence; -1 unless the offsets cut all rows into sequences."""
+    if offsets.ndim != 1 or offsets.dtype.kind not in "iu":
+        return -1
+    return int(_longest(offsets.astype(np.int64, copy=False), len(rows)))
+
+
 def packed(rows: Array, offsets: Array) -> bool:
     """Whether the offsets of sequences cut all rows into pieces."""
-    if offsets.ndim != 1 or offsets.dtype.kind not in "iu" or not len(offsets):
-        return False
-    return bool(offsets[0] == 0 and offsets[-1] == len(rows) and (offsets[1:] >= offsets[:-1]).all())
+    return longest_of(rows, offsets) >= 0
 
 
 def dropped(dropout: Dropout | None, kind: Any) -> tuple[Any, ...]:

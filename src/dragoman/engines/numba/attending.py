@@ -8,7 +8,7 @@ import numpy as np
 
 from dragoman import operations
 from dragoman.engines.numba import attention, wide_attention
-from dragoman.engines.numba.arguments import matrices, packed
+from dragoman.engines.numba.arguments import longest_of, matrices, packed
 from dragoman.graph import Array, Backward
 
 ENGINE = "numba"
@@ -24,12 +24,14 @@ def attend_self(
     causal: bool = False,
     scaled: bool = True,
 ) -> Any:
-    if qkv.ndim != 2 or qkv.shape[1] % 3 or not _layout_fits(qkv, qkv, qkv.shape[1] // 3, offsets, offsets, heads):
-        return NotImplemented
-    if not _bias_fits(distance_bias, qkv.dtype, heads):
+    if qkv.ndim != 2 or qkv.shape[1] % 3 or not _bias_fits(distance_bias, qkv.dtype, heads):
         return NotImplemented
     d = qkv.shape[1] // 3
-    y, backward_parts = _attend(qkv, qkv, (0, d, 2 * d), distance_bias, offsets, offsets, heads, causal, scaled)
+    longest = _longest_fit(qkv, qkv, d, offsets, offsets, heads)
+    if longest < 0:
+        return NotImplemented
+    layout = (offsets, offsets, longest, heads, causal, scaled)
+    y, backward_parts = _attend(qkv, qkv, (0, d, 2 * d), distance_bias, *layout)
 
     def backward(dy: Array) -> tuple[Array, Array | None]:
         dqkv = np.empty_like(qkv)
@@ -45,9 +47,11 @@ def attend_cross(
     if queries.ndim != 2 or kv.ndim != 2 or kv.shape[1] != 2 * queries.shape[1]:
         return NotImplemented
     d = queries.shape[1]
-    if not _layout_fits(queries, kv, d, offsets, memory_offsets, heads):
+    longest = _longest_fit(queries, kv, d, offsets, memory_offsets, heads)
+    if longest < 0:
         return NotImplemented
-    y, backward_parts = _attend(queries, kv, (0, 0, d), None, offsets, memory_offsets, heads, False, scaled)
+    layout = (offsets, memory_offsets, longest, heads, False, scaled)
+    y, backward_parts = _attend(queries, kv, (0, 0, d), None, *layout)
 
     def backward(dy: Array) -> tuple[Array, Array]:
         dqueries, dkv = np.empty_like(queries), np.empty_like(kv)
@@ -92,10 +96,12 @@ def _lane(width: int) -> tuple[int, ...]:
     return (0,) * (width // 8)
 
 
-def _layout_fits(q: Array, k: Array, depth: int, offsets: Array, memory_offsets: Array, heads: int) -> bool:
+def _longest_fit(q: Array, k: Array, depth: int, offsets: Array, memory_offsets: Array, heads: int) -> int:
+    """The most rows of a sequence of k; -1 where kernels do not fit."""
     if not matrices(q, k) or heads < 1 or depth % heads or len(offsets) != len(memory_offsets):
-        return False
-    return packed(q, offsets) and packed(k, memory_offsets)
+        return -1
+    longest = longest_of(k, memory_offsets)
+    return longest if (q is k and offsets is memory_offsets) or packed(q, offsets) else -1
 
 
 def _bias_fits(bias: Array | None, kind: Any, heads: int) -> bool:
@@ -115,6 +121,7 @@ def _attend(
     bias: Array | None,
     offsets: Array,
     memory_offsets: Array,
+    longest: int,
     heads: int,
     causal: bool,
     scaled: bool,
@@ -125,7 +132,6 @@ def _attend(
     width = depth // heads
     scale = kind.type(width**-0.5 if scaled else 1.0)
     ends, memory_ends = offsets.astype(np.int64, copy=False), memory_offsets.astype(np.int64, copy=False)
-    longest = int(np.diff(memory_ends).max(initial=1))
     added = attention.NO_BIAS[kind] if bias is None else bias
     y, lse = np.empty((len(q), depth), kind), np.empty((len(q), heads), kind)
     wide = kind == np.float32 and width % 8 == 0

@@ -33,6 +33,12 @@ def kernel(function: Callable[..., Any], **more: Any) -> Callable[..., Any]:
     return compiled
 
 
+def brief(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel that takes no longer than giving Python up would."""
+    compiled: Callable[..., Any] = _stamped(njit(**BARE, cache=True)(function))
+    return compiled
+
+
 def callback(signature: str, function: Callable[..., Any]) -> CFunc:
     """A kernel that kernels call by its address, which is good as long as this lives."""
     made = CFunc(function, sigutils.normalize_signature(signature), locals={}, options=dict(BARE))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from dragoman import operations
 from dragoman.engines.numba import blas, errors, rows
 from dragoman.engines.numba import linear as linear_kernels
-from dragoman.engines.numba.arguments import NO_LABELS, NO_NUMBERS, NO_ROWS, dropped, matrices
+from dragoman.engines.numba.arguments import NO_LABELS, NO_NUMBERS, NO_ROWS, dropped, matrices, within
 from dragoman.engines.numba.products import products_of
 from dragoman.graph import Array, Pending
 from dragoman.operations.dropout import Dropout
@@ -180,10 +181,9 @@ def embed(
     if position_table is not None and positions is not None:
         if position_table.ndim != 2 or position_table.shape[1] != table.shape[1] or positions.shape != labels.shape:
             return NotImplemented
-        if len(positions) and not 0 <= positions.min() <= positions.max() < len(position_table):
+        if not within(positions.astype(np.int64, copy=False), len(position_table)):
             return NotImplemented
-    check_labels("embed", labels, len(table))
-    kind, which = table.dtype, labels.astype(np.int64, copy=False)
+    kind, which = table.dtype, _checked("embed", labels, len(table))
     where = NO_LABELS if positions is None else positions.astype(np.int64, copy=False)
     y = np.empty((len(labels), table.shape[1]), kind)
     places = NO_ROWS[kind] if position_table is None else position_table
@@ -209,6 +209,13 @@ def embed(
     return y, backward
 
 
+def _checked(operation: str, labels: Array, size: int) -> Array:
+    """Labels as kernels take them, all of them in the vocabulary."""
+    if labels.dtype.kind not in "iu" or not within(labels.astype(np.int64, copy=False), size):
+        check_labels(operation, labels, size)
+    return labels.astype(np.int64, copy=False)
+
+
 def _goals(
     shape: tuple[int, ...], kind: Any, targets: Array, weights: Array | None, smoothing: float, total: float | None
 ) -> tuple[Array, Array, float, float] | None:
@@ -217,10 +224,17 @@ def _goals(
         return None
     if weights is not None and weights.shape != targets.shape:
         return None
-    check_labels("cross_entropy", targets, shape[1])
+    which = _checked("cross_entropy", targets, shape[1])
     w = np.ones(shape[0], kind) if weights is None else weights.astype(kind, copy=False)
     positions = float(w.sum() if total is None else total)
-    return (targets.astype(np.int64, copy=False), w, positions, float(smoothing)) if positions else None
+    return (which, w, positions, float(smoothing)) if positions else None
+
+
+def _finite(error: float, kind: Any) -> Array:
+    value: Array = np.asarray(error, kind)
+    if not math.isfinite(value):
+        check_finite("the cross-entropy", value)
+    return value
 
 
 @operations.cross_entropy.register(ENGINE)
@@ -236,8 +250,7 @@ def cross_entropy(
     if goals is None:
         return NotImplemented
     error, hits = errors.cross_entropy(logits, *goals)
-    value = np.asarray(error, logits.dtype)
-    check_finite("the cross-entropy", value)
+    value = _finite(error, logits.dtype)
 
     def backward(derror: Array, _: None = None) -> Array:
         delta, none = logits.copy(), NO_NUMBERS[logits.dtype]
@@ -271,8 +284,7 @@ def linear_cross_entropy(
     b = NO_NUMBERS[kind] if biases is None else biases
     delta, dbiases = np.empty((len(x), size), kind), np.empty_like(b)
     error, hits = linear_kernels.linear_cross_entropy(products, x, weights, transposed, b, delta, dbiases, *goals)
-    value = np.asarray(error, kind)
-    check_finite("the cross-entropy", value)
+    value = _finite(error, kind)
 
     def backward(derror: Array, _: None = None) -> tuple[Array, Pending, Array | None]:
         if derror != 1:
