@@ -97,7 +97,7 @@ def test_adam_in_one_sweep(numba, make, dtype, tolerance):
         rng = np.random.default_rng(0)
         for _ in range(4):
             gradient = rng.standard_normal(network.theta.values.size).astype(dtype)
-            optimizer.update(network.theta, gradient, 0.01, workers.sweep)
+            optimizer.update(network.theta, gradient, 0.01, workers.map)
         workers.close()
         return network.theta.values, optimizer.moments
 

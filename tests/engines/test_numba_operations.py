@@ -181,6 +181,13 @@ def test_without_a_product_to_call_the_definitions_run(numba, monkeypatch):
     np.testing.assert_allclose(operations.linear_cross_entropy(x, w, targets=targets), expected[1], rtol=1e-6)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("impossible", [-np.inf, -1e38])
+def test_impossible_labels_do_not_count(kind, impossible):
+    logits = np.array([[1.0, impossible, 3.0, impossible, impossible, impossible, impossible, 2.0]], kind)
+    assert_same(both(operations.cross_entropy, logits, deltas=(np.asarray(1.0, kind),), targets=np.array([2])), kind)
+
+
 def test_of_equal_logits_the_first_counts(numba):
     logits = np.array([[1.0, 3.0, 3.0, 0.0]], np.float32)
     for target, hits in ((1, 1.0), (2, 0.0)):

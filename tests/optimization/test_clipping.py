@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from dragoman.errors import ConfigurationError, NonFiniteError
 from dragoman.graph import Parameter, Theta
 from dragoman.optimization import Adam, GradientDescent, clip_gradient, clipping_factor, gradient_norm
+from dragoman.optimization.optimizer import WORTH
 
 
 def theta_of(*sizes: int, frozen: tuple[int, ...] = ()) -> Theta:
@@ -48,6 +51,20 @@ def test_the_norm_is_over_all_trainable_parameters_together() -> None:
     assert gradient_norm(theta, gradient) == 5.0
     assert clip_gradient(theta, gradient, 1.0) == 5.0
     np.testing.assert_allclose(gradient[[0, 3]], [0.6, 0.8], rtol=1e-15)
+
+
+@pytest.mark.parametrize(("size", "shared"), [(WORTH, 0), (WORTH + 1, 1)])
+def test_threads_are_called_for_the_norm_of_large_gradients_alone(size: int, shared: int) -> None:
+    gradient, calls = np.random.default_rng(0).standard_normal(size, np.float32), []
+
+    def each(function: Callable[[slice], Any], parts: list[slice]) -> list[Any]:
+        calls.append(len(parts))
+        return [function(part) for part in parts]
+
+    theta = theta_of(size)
+    assert gradient_norm(theta, gradient, each) == gradient_norm(theta, gradient)
+    assert len(calls) == shared
+    np.testing.assert_allclose(gradient_norm(theta, gradient), np.linalg.norm(gradient.astype(float)), rtol=1e-5)
 
 
 def test_with_everything_frozen_there_is_no_norm() -> None:

@@ -79,7 +79,7 @@ def test_a_sweep_reaches_every_part_once(workers: Workers) -> None:
     def touch(part: slice) -> None:
         seen[part] += 1
 
-    for _ in workers.sweep(touch, [slice(start, start + 7) for start in range(0, 100, 7)]):
+    for _ in workers.map(touch, [slice(start, start + 7) for start in range(0, 100, 7)]):
         pass
     assert (seen == 1).all()
 

@@ -43,7 +43,7 @@ def backpropagate(
         _visit(sinks, starts, set(), wrt)
         return None
     if isinstance(wrt, Theta):
-        gradient = _gradient_vector(wrt, into)
+        gradient = np.empty_like(wrt.values) if into is None else into
         with Gathering(wrt.views(gradient)).share() as share:
             _visit(sinks, starts, set(), share)
         return gradient
@@ -134,10 +134,3 @@ def _differentiate(node: Node, slots: list[Array | None]) -> tuple[Array | None,
     if len(derivatives) < inputs or any(derivative is not None for derivative in derivatives[inputs:]):
         raise GraphError(f"{node.name} has {inputs} inputs but its backward returned {len(derivatives)}")
     return derivatives[:inputs]
-
-
-def _gradient_vector(theta: Theta, into: Array | None) -> Array:
-    gradient = np.empty_like(theta.values) if into is None else into
-    if gradient.shape != theta.values.shape:
-        raise ShapeError(f"into has shape {gradient.shape}, theta has shape {theta.values.shape}")
-    return gradient

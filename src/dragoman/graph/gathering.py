@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from queue import Empty, SimpleQueue
@@ -21,7 +22,7 @@ class Place:
 
     def __init__(self, view: Array, passes: int) -> None:
         self.view, self.small = view, view.size <= SMALL
-        self.brought: list[list[Array | Pending | None]] = [] if self.small else [[] for _ in range(passes)]
+        self.brought: list[deque[Array | Pending]] = [] if self.small else [deque() for _ in range(passes)]
         self.rounds = 0  # that have been written: what each pass has brought first, what each has brought second...
         self.left = 0  # pieces of the present one that are being written
 
@@ -29,8 +30,8 @@ class Place:
         """What is to be written next, in the order of the passes; nothing while passes may still bring theirs."""
         if self.left:
             return []
-        found = [several[self.rounds] for several in self.brought if len(several) > self.rounds]
-        return found if complete or len(found) == len(self.brought) else []  # type: ignore[return-value]
+        found = [several[0] for several in self.brought if several]
+        return found if complete or len(found) == len(self.brought) else []
 
     def write(self, delta: Array | Pending, add: bool, piece: int | None) -> None:
         """Set or add what one pass has brought; all pieces of it where none is named."""
@@ -49,8 +50,8 @@ class Place:
 
     def end_round(self) -> None:
         for several in self.brought:
-            if len(several) > self.rounds:
-                several[self.rounds] = None  # what it kept is free
+            if several:
+                several.popleft()
         self.rounds += 1
 
 
@@ -69,7 +70,7 @@ class Gathering:
     A pass brings derivatives as it finds them. What all passes have brought is written while they go on, if much has
     to be kept, by the pass that is ahead of the others; the rest when a pass is over, by all that are over. Thus there
     is one gradient however many the passes, nobody waits for others while there is work, and the bits are the same
-    whoever does it.
+    whoever does it. Every pass has a thread of its own: one that is over waits for the others.
     """
 
     def __init__(
@@ -108,16 +109,13 @@ class Gathering:
             self._write(piece)
 
     def _take(self) -> Piece | None:
-        with self._lock:
-            try:
-                piece = self._ready.get_nowait()
-            except Empty:
-                return None
-            if piece is None:
-                self._ready.put(None)  # it is for somebody who waits
-                return None
-            self._waiting -= piece.kept
-            return piece
+        try:
+            piece = self._ready.get_nowait()
+        except Empty:
+            return None
+        if piece is None:
+            self._ready.put(None)  # it is for somebody who waits
+        return piece
 
     def _offer(self, place: Place) -> bool:
         """Let the next round of a place be written, if it is there; under the lock."""
@@ -135,6 +133,8 @@ class Gathering:
 
     def _write(self, piece: Piece) -> None:
         place = piece.place
+        with self._lock:
+            self._waiting -= piece.kept
         for i, delta in enumerate(piece.deltas):
             place.write(delta, place.rounds + i > 0, piece.number)
         with self._lock:
@@ -164,8 +164,6 @@ class Gathering:
                     piece = self._ready.get()
                 if piece is None:
                     return
-                with self._lock:
-                    self._waiting -= piece.kept
             self._write(piece)
 
     def _write_small(self) -> None:
@@ -196,11 +194,11 @@ class Share:
         return self
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if error is not None:
+            self.gathering.end()
+            return
         try:
-            if error is None:
-                self.gathering.finish()
-                return
+            self.gathering.finish()
         except BaseException:
             self.gathering.end()
             raise
-        self.gathering.end()

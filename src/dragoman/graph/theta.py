@@ -49,9 +49,11 @@ class Theta:
         """The part of a vector aligned with theta that belongs to one parameter, in its shape."""
         return vector[parameter.slot].reshape(parameter.value.shape)
 
-    def views(self, vector: Array) -> dict[int, Array]:
+    def views(self, into: Array) -> dict[int, Array]:
         """The same of all parameters, by their id."""
-        return {id(parameter): self.view(vector, parameter) for parameter in self.parameters}
+        if into.shape != self.values.shape:
+            raise ShapeError(f"into has shape {into.shape}, theta has shape {self.values.shape}")
+        return {id(parameter): self.view(into, parameter) for parameter in self.parameters}
 
     def trainable(self) -> list[slice]:
         """The segments that training may change: neighbouring parameters that are not frozen, merged."""

@@ -61,7 +61,7 @@ def measure(settings: TranslationConfiguration, dataset: Dataset, seconds: float
     def step(batch: Batch) -> int:
         _, gradient = workers.differentiate(index, network, batch, Run(Noise(0, adam.t + 1)))
         factor = clipping_factor(gradient_norm(network.theta, gradient), 1.0)
-        adam.update(network.theta, gradient, 1e-4, workers.sweep, factor)
+        adam.update(network.theta, gradient, 1e-4, workers.map, factor)
         return len(batch.labels) + (0 if batch.source is None else len(batch.source.labels))
 
     with closing(workers):

@@ -162,7 +162,7 @@ class Training:
             return None
         if self.accumulate > 1 and tally.positions:
             gradient /= tally.positions
-        each = self.workers.sweep
+        each = self.workers.map
         self.norm = gradient_norm(theta, gradient, each)
         factor = self._checked(lambda: clipping_factor(self.norm, self.clip))
         self.rate = self.schedule(self.optimizer.t + 1)

@@ -6,7 +6,7 @@ import ctypes
 import functools
 import os
 import platform
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -100,10 +100,6 @@ class Workers:
             for other in others:
                 found |= other.result()
         return [found[i] for i in range(len(items))]
-
-    def sweep(self, function: Callable[[slice], Any], parts: list[slice]) -> Iterable[Any]:
-        """The function of every part."""
-        return self.map(function, parts)
 
     def differentiate(
         self,

@@ -33,7 +33,7 @@ def matrices(*arrays: Array | None) -> bool:
 def _longest(offsets: Any, rows: Any) -> Any:
     if offsets.size == 0 or offsets[0] != 0 or offsets[-1] != rows:
         return -1
-    longest = 0
+    longest = 1
     for i in range(offsets.size - 1):
         length = offsets[i + 1] - offsets[i]
         if length < 0:
@@ -52,7 +52,7 @@ def within(labels: Any, size: Any) -> Any:
 
 
 def longest_of(rows: Array, offsets: Array) -> int:
-    """The most rows of a sequence; -1 unless the offsets cut all rows into sequences."""
+    """The most rows of a sequence, at least 1; -1 unless the offsets cut all rows into sequences."""
     if offsets.ndim != 1 or offsets.dtype.kind not in "iu":
         return -1
     return int(_longest(offsets.astype(np.int64, copy=False), len(rows)))

@@ -11,8 +11,11 @@ from dragoman.engines.numba.jit import kernel, part
 
 
 @part
-def reduce_row(row: Any, t: Any) -> Any:
-    """(largest logit, target's logit less it, mean logit less it, whether the target is the first of the largest)"""
+def reduce_row(row: Any, t: Any, smoothing: Any) -> Any:
+    """(largest logit, target's logit less it, mean logit less it, whether the target is the first of the largest)
+
+    Without smoothing the mean is 0: that of impossible labels, at -inf, would make 0 times it no number.
+    """
     size = row.shape[0]
     top, total = row[0], row.dtype.type(0)
     for s in range(size):
@@ -24,7 +27,8 @@ def reduce_row(row: Any, t: Any) -> Any:
         for s in range(t):
             before += row[s] == top
         hit = before == 0
-    return top, row[t] - top, total / size - top, hit
+    mean = total / size - top if smoothing > 0 else row.dtype.type(0)
+    return top, row[t] - top, mean, hit
 
 
 @kernel
@@ -50,7 +54,7 @@ def cross_entropy(logits: Any, targets: Any, weights: Any, total: Any, smoothing
     error, hits = 0.0, 0.0
     for i in range(logits.shape[0]):
         row, w = logits[i], weights[i]
-        top, target, mean, hit = reduce_row(row, targets[i])
+        top, target, mean, hit = reduce_row(row, targets[i], smoothing)
         sums = logits.dtype.type(0)
         for s in range(row.shape[0]):
             sums += exponential(row[s] - top)
@@ -72,7 +76,7 @@ def cross_entropy_delta(logits: Any, dbiases: Any, targets: Any, weights: Any, t
     dbiases[:] = 0
     for i in range(logits.shape[0]):
         row, t, w = logits[i], targets[i], weights[i]
-        top, target, mean, hit = reduce_row(row, t)
+        top, target, mean, hit = reduce_row(row, t, smoothing)
         sums = logits.dtype.type(0)
         for s in range(row.shape[0]):
             e = exponential(row[s] - top)

@@ -11,6 +11,7 @@ from dragoman import operations
 from dragoman.engines.numba import blas, errors, rows
 from dragoman.engines.numba import linear as linear_kernels
 from dragoman.engines.numba.arguments import NO_LABELS, NO_NUMBERS, NO_ROWS, dropped, matrices, within
+from dragoman.engines.numba.panels import PANEL
 from dragoman.engines.numba.products import products_of
 from dragoman.graph import Array, Pending
 from dragoman.operations.dropout import Dropout
@@ -18,7 +19,7 @@ from dragoman.operations.shapes import check_finite, check_labels
 from dragoman.operations.softmax import log_sum_exp as log_sum_exp_of
 
 ENGINE = "numba"
-PIECE = 768  # outputs of a layer whose weights are differentiated at a time
+PIECE = 768  # outputs of a layer whose weights one thread differentiates at a time, at least
 
 
 @operations.linear.register(ENGINE)
@@ -52,7 +53,7 @@ def _weights_derivative(products: tuple[int, int], x: Array, dc: Array, weights:
     """x' dc, or its transpose, in pieces of so many outputs"""
     outputs = dc.shape[1]
     pieces = max(1, outputs // PIECE)
-    bounds = [outputs * i // pieces // 16 * 16 for i in range(pieces)] + [outputs]
+    bounds = [outputs * i // pieces // PANEL * PANEL for i in range(pieces)] + [outputs]
 
     def write(out: Array, add: bool, piece: int) -> None:
         first, stop = bounds[piece : piece + 2]
@@ -299,7 +300,7 @@ def linear_cross_entropy(
 
 @log_sum_exp_of.register(ENGINE)
 def log_sum_exp(x: Array) -> Any:
-    if not matrices(x) or x.ndim != 2 or not x.size or not np.isfinite(x.sum()):  # max in a kernel passes NaN by
+    if not matrices(x) or x.ndim != 2 or not x.size or not np.isfinite(x.sum()):  # others are the definition's
         return NotImplemented
     tops, sums = np.empty(len(x)), np.empty(len(x))
     errors.log_sum_exp(x, tops, sums)

@@ -1,8 +1,8 @@
 """Tiles of matrix products, held in registers from the first addend to the last.
 
 Weights are read where they stand or in panels (`panels`): a BLAS copies them before every product, which pays for many
-rows but not for the few of a sentence that is being written. The sum of a number runs in
-the order of its inputs whatever the tile, so a sentence gets the same bits alone and in any batch.
+rows but not for the few of a sentence that is being written. The sum of a number runs in the order of its inputs
+whatever the tile, so a sentence gets the same bits alone and in any batch.
 """
 
 from __future__ import annotations

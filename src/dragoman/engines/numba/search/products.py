@@ -124,13 +124,18 @@ def lay_out(w: Any, w0: Any, k: Any, n: Any, transposed: Any, panels: Any) -> No
         lay(w, w0, n, k, whole, panels, w0)
 
 
+@part
+def _whole_panels(x: Any, xs: Any, m: Any, k: Any, panels: Any, n: Any, b: Any, y: Any, ys: Any) -> Any:
+    """The columns that fill panels; how many they are"""
+    whole = n - n % PANEL
+    multiply_panels(x, FIRST, xs, m, k, panels, FIRST, None, whole, b, FIRST, None, y, FIRST, ys, None, True)
+    return whole
+
+
 def _plain(x: Any, xs: Any, m: Any, k: Any, w: Any, panels: Any, n: Any, b: Any, y: Any, ys: Any, laid: Any) -> None:
     x, w, b, y = carray(x, 1), carray(w, 1), carray(b, 1), carray(y, 1)
     if laid and m >= 3 and n >= PANEL:
-        multiply_panels(
-            x, FIRST, xs, m, k, carray(panels, 1), FIRST, None, n - n % PANEL, b, FIRST, None, y, FIRST, ys, None, True
-        )
-        if n % PANEL:  # the last columns, with some before them
+        if _whole_panels(x, xs, m, k, carray(panels, 1), n, b, y, ys) < n:  # the last columns, with some before them
             c = n - PANEL
             multiply_panels(x, FIRST, xs, m, k, w, c, n, PANEL, b, c, None, y, c, ys, FIRST, True)
     else:
@@ -142,10 +147,7 @@ def _transposed(
 ) -> None:
     x, w, b, y, c = carray(x, 1), carray(w, 1), carray(b, 1), carray(y, 1), FIRST
     if laid and m >= 3 and n >= PANEL:
-        multiply_panels(
-            x, FIRST, xs, m, k, carray(panels, 1), FIRST, None, n - n % PANEL, b, FIRST, None, y, FIRST, ys, None, True
-        )
-        c = n - n % PANEL
+        c = _whole_panels(x, xs, m, k, carray(panels, 1), n, b, y, ys)
     transposed_product(x, FIRST, xs, m, k, w, c * k, n - c, b, c, y, c, ys)
 
 
