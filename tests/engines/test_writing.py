@@ -16,8 +16,9 @@ from dragoman.graph import use_engine
 from dragoman.training.workers import Workers
 from tests.decoding.fakes import same
 
+GREEDY = [Greedy(), Greedy(scored=False)]
 METHODS = [
-    Greedy(),
+    *GREEDY,
     Beam(1),
     Beam(2, 0.6, best=2),
     Beam(3, 0.0, best=3),
@@ -127,7 +128,7 @@ def test_without_scores_the_same_labels(numba, engine):
         assert np.isnan([other.log_probability, other.score]).all()
 
 
-@pytest.mark.parametrize("method", [Greedy(), Beam(3, 0.0, best=3), Beam(4)], ids=str)
+@pytest.mark.parametrize("method", [*GREEDY, Beam(3, 0.0, best=3), Beam(4)], ids=str)
 def test_long_sentences_find_room(numba, method):
     """More positions than there is room for at first, more than the network's table of sinusoids has."""
     network = talkative(end=-2.0, block="pre")
@@ -135,7 +136,7 @@ def test_long_sentences_find_room(numba, method):
     assert max(len(h.labels) for hypotheses in found for h in hypotheses) > 128 or method != Greedy()
 
 
-@pytest.mark.parametrize("method", [Greedy(), Beam(3, 0.0, best=3), Beam(4, 0.6, best=4)], ids=str)
+@pytest.mark.parametrize("method", [*GREEDY, Beam(3, 0.0, best=3), Beam(4, 0.6, best=4)], ids=str)
 @pytest.mark.parametrize("vocabulary", [9, 40, 333])
 def test_of_equals_the_first(numba, method, vocabulary):
     """All labels equally probable: the lowest is written, the better beam goes on, the earlier one is returned."""
@@ -146,7 +147,29 @@ def test_of_equals_the_first(numba, method, vocabulary):
     compared(network, method, [[4, 5], [6]], [3, 2])
 
 
-@pytest.mark.parametrize("method", [Greedy(), Beam(3)], ids=str)
+# where nearly all labels are equal, the order of a sum tells them apart, and tied ones have two
+@pytest.mark.parametrize(
+    ("tied", "spread"),
+    [*(("none", spread) for spread in (0.0, 1e-7, 1e-6, 1e-5, 1e-4, 1e-2, 1.0)), ("output", 1e-4), ("output", 1.0)],
+)
+@pytest.mark.parametrize("size", [1e-34, 1e-3, 1.0, 30.0])
+def test_labels_that_are_hard_to_tell_apart(numba, tied, spread, size):
+    """Without scores, labels are sifted by rounded logits; the best one is the same as by true ones, however near."""
+    network = talkative(end=0.0, reference_vocabulary=333, tied=tied, depth=64)
+    views, rng = dict(network.named_arrays()), np.random.default_rng(5)
+    weights, biases = (
+        views["reference_embedding.table" if tied == "output" else "output.weights"],
+        views["output.biases"],
+    )
+    labels = weights.T if tied == "none" else weights
+    labels[...] = size * (rng.standard_normal(64) + spread * rng.standard_normal(labels.shape))
+    biases[...] = 0
+    sources = asked(40, 2)[0]
+    true, sifted = (decode(Sealed(network), sources, method, 7, batch=40) for method in GREEDY)
+    assert [h.labels.tolist() for (h,) in sifted] == [h.labels.tolist() for (h,) in true]
+
+
+@pytest.mark.parametrize("method", [*GREEDY, Beam(3)], ids=str)
 def test_the_weights_are_those_of_now(numba, method):
     network = talkative()
     sources, longest, _ = asked(6, 3)
@@ -159,7 +182,7 @@ def test_the_weights_are_those_of_now(numba, method):
     same(compared(twin, method, sources, longest), after)
 
 
-@pytest.mark.parametrize("method", [Greedy(), Beam(2)], ids=str)
+@pytest.mark.parametrize("method", [*GREEDY, Beam(2)], ids=str)
 def test_batches_on_threads(numba, method):
     workers, network = Workers(2), talkative(block="pre")
     question = asked(40, 1)
@@ -170,7 +193,7 @@ def test_batches_on_threads(numba, method):
     workers.close()
 
 
-@pytest.mark.parametrize("method", [Greedy(), Beam(3, best=2)], ids=str)
+@pytest.mark.parametrize("method", [*GREEDY, Beam(3, best=2)], ids=str)
 @pytest.mark.parametrize("settings", NOT_COVERED, ids=str)
 def test_what_is_not_covered_goes_step_by_step(numba, settings, method):
     network, (sources, longest, prefixes) = talkative(**settings), asked(8, most=8)
@@ -188,7 +211,7 @@ def test_double_precision_and_sampling_go_step_by_step(numba):
         assert len(decode(network, [[4, 5]], method, 5)) == 1
 
 
-@pytest.mark.parametrize("method", [Greedy(), Beam(2)], ids=str)
+@pytest.mark.parametrize("method", [*GREEDY, Beam(2)], ids=str)
 def test_parameters_that_are_not_numbers_are_refused(numba, method):
     settings: dict[str, Any] = {"block": "pre", "positions": "relative"}
     names = [name for name, _ in talkative(**settings).named_arrays()]
@@ -200,17 +223,18 @@ def test_parameters_that_are_not_numbers_are_refused(numba, method):
             decode(network, [[4, 5, 6], [7]], method, 6)
 
 
-@pytest.mark.parametrize("method", [Greedy(), Beam(2)], ids=str)
+@pytest.mark.parametrize("method", [*GREEDY, Beam(2)], ids=str)
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 @pytest.mark.parametrize("label", [0, 2, 5, 39])
-def test_one_logit_that_is_no_number_is_refused(numba, method, value, label):
+@pytest.mark.parametrize("count", [1, 4])
+def test_one_logit_that_is_no_number_is_refused(numba, method, value, label, count):
     network = talkative()
     dict(network.named_arrays())["output.biases"][label] = value
     with pytest.raises(NonFiniteError, match=f"maximum {value}"):
-        decode(network, [[4, 5, 6]], method, 6)
+        decode(network, [[4, 5, 6]] * count, method, 6)
 
 
-@pytest.mark.parametrize("method", [Greedy(), Beam(2)], ids=str)
+@pytest.mark.parametrize("method", [*GREEDY, Beam(2)], ids=str)
 def test_labels_of_probability_0(numba, method):
     network = talkative()
     biases = dict(network.named_arrays())["output.biases"]
@@ -223,7 +247,7 @@ def test_labels_of_probability_0(numba, method):
         decode(network, [[4, 5]], method, 6)
 
 
-@pytest.mark.parametrize("method", [Greedy(), Beam(2)], ids=str)
+@pytest.mark.parametrize("method", [*GREEDY, Beam(2)], ids=str)
 def test_mistakes_are_told_as_the_definition_tells_them(numba, method):
     network = talkative(end=-50.0, positions="learned", maximum_length=8)
     compared(network, method, [[4, 5]], 7)

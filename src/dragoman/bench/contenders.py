@@ -69,7 +69,7 @@ class Ours:
         """The labels of the first sentences; with batch 1, one call for each, as they come."""
         search: Any = Greedy(scored=False) if method == "greedy" else Beam(4)  # the peers give no scores either
         longest = self.material.about["longest"]
-        sentences, each = self.material.sentences()[:count], self.training.workers.map
+        sentences, each = self.material.sentences[:count], self.training.workers.map
         calls = [[sentence] for sentence in sentences] if batch == 1 else [sentences]
         found = [decode(self.network, call, search, longest, batch=batch, each=each) for call in calls]
         return [best[0].labels.tolist() for call in found for best in call]
@@ -136,12 +136,12 @@ class Room:
             self.matrices.append((x, w, y, np.empty_like(x), np.empty_like(w)))
 
     def multiply(self, layers: list[Product]) -> None:
-        from dragoman.engines.numba.linear import input_derivative, weights_derivative
+        from dragoman.engines.numba.linear import IDENTITY, linear, weights_derivative
         from dragoman.engines.numba.products import products_of
 
-        products = products_of(np.dtype(np.float32))
+        products, no_biases = products_of(np.dtype(np.float32)), np.empty(0, np.float32)
         for (rows, _, _), (x, w, y, _, _) in zip(layers, self.matrices, strict=True):
-            input_derivative(products, x[:rows], w, False, y[:rows])
+            linear(products, x[:rows], w, False, no_biases, IDENTITY, y[:rows], y[:rows])
         for (rows, _, _), (x, w, y, dx, dw) in zip(layers[::-1], self.matrices[::-1], strict=True):
-            input_derivative(products, y[:rows], w, True, dx[:rows])
+            linear(products, y[:rows], w, True, no_biases, IDENTITY, dx[:rows], dx[:rows])
             weights_derivative(products, x[:rows], 0, y[:rows], 0, dw, 0, dw.shape[1], False)

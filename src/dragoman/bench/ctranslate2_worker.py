@@ -24,7 +24,7 @@ class CTranslate2:
         if not self.directory.exists():
             write_model(material, self.directory, None if compute_type == "float32" else compute_type)
         names = vocabulary(material.network["source_vocabulary"])
-        self.sentences = [[names[label] for label in sentence] for sentence in material.sentences()]
+        self.sentences = [[names[label] for label in sentence] for sentence in material.sentences]
         cores = threads or os.cpu_count() or 1
         self.settings = sorted({(1, 1), (1, cores), (cores, 1)})  # translations side by side, threads for each
         self.best: dict[tuple[str, int, int], tuple[int, int]] = {}

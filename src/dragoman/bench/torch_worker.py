@@ -72,7 +72,7 @@ class Torch:
         if method != "greedy":
             raise ValueError(f"the PyTorch loop decodes greedily, not by {method}")
         self.network.eval()
-        sentences, longest = self.material.sentences()[:count], self.material.about["longest"]
+        sentences, longest = self.material.sentences[:count], self.material.about["longest"]
         results: list[list[int]] = [[] for _ in sentences]
         for items in groups_of(sentences, batch):
             for i, labels in zip(items, greedy(self.network, [sentences[i] for i in items], longest), strict=True):

@@ -103,7 +103,7 @@ def _callback() -> Any:
 
 
 @functools.cache
-def _ours() -> bool:
+def ours() -> bool:
     return any(
         library.info().get("architecture", "").lower() in OURS for library in ThreadpoolController().lib_controllers
     )
@@ -112,7 +112,7 @@ def _ours() -> bool:
 def products_of(kind: np.dtype[Any]) -> tuple[int, int]:
     """Addresses of the BLAS's product and of ours, 0 where that is not asked."""
     assert GEMM is not None
-    return GEMM[kind], _callback().address if kind == np.float32 and _ours() else 0
+    return GEMM[kind], _callback().address if kind == np.float32 and ours() else 0
 
 
 @part

@@ -54,7 +54,7 @@ def pointers(context: Any, builder: Any, kinds: Any, arguments: Any, *places: in
     return [place_of(context, builder, kinds[i], arguments[i], arguments[i + 1]) for i in places]
 
 
-def _kept(builder: Any, place: Any) -> Any:
+def kept(builder: Any, place: Any) -> Any:
     """A place that stays in a register: the compiler would find it again from others each time, and run out of them."""
     return builder.asm(ir.FunctionType(place.type, [place.type]), "", "=r,0", [place], False)
 
@@ -71,7 +71,7 @@ def _build_tile(rows: int, vectors: int, context: Any, builder: Any, kinds: Any,
         line = b if b_apart is None else builder.gep(b, [builder.mul(b_apart, _INDEX(r))])
         for c in range(vectors):
             builder.store(build_load(builder, builder.gep(line, [_INDEX(c * WIDTH)])), cells[r][c])
-    lines = [_kept(builder, builder.gep(x, [builder.mul(x_apart, _INDEX(r))])) for r in range(rows)]
+    lines = [kept(builder, builder.gep(x, [builder.mul(x_apart, _INDEX(r))])) for r in range(rows)]
 
     def add(k: Any) -> None:
         row = builder.gep(w, [builder.mul(w_apart, k)])

@@ -9,11 +9,13 @@ import numpy as np
 
 from dragoman.batch import END, START
 from dragoman.engines.numba.jit import kernel
+from dragoman.engines.numba.panels import PANEL
 from dragoman.engines.numba.search.choosing import CHUNK, highest, normalizer, unnormalized
 from dragoman.engines.numba.search.known import fit, known
 from dragoman.engines.numba.search.passes import decode, logits
 from dragoman.engines.numba.search.reading import read
 from dragoman.engines.numba.search.sequences import BLOCK, ROOM, append, forced_at, ints, read_back, room_for
+from dragoman.engines.numba.search.sieve import best, logit, sift
 from dragoman.graph import Array
 from dragoman.operations import writing
 from dragoman.operations.writing import FREE, Flat, Written
@@ -28,8 +30,12 @@ def greedy(net: Any, memory: Any, memory_places: Any, offsets: Any, longest: Any
     past, parents = np.empty((net.decoders.shape[0], count * ROOM * 3 * d), np.float32), ints(count * ROOM)
     fed_labels = ints(count * ROOM)
     places, x = np.empty((count, ROOM), np.int64), np.empty(count * d, np.float32)
-    y, maxima = np.empty(min(count, BLOCK) * n, np.float32), np.empty((n + CHUNK - 1) // CHUNK, np.float32)
+    sifted, block = net.sieve.weights.shape[0] > 0, min(count, BLOCK)
+    y, maxima = np.empty(0 if sifted else block * n, np.float32), np.empty((n + CHUNK - 1) // CHUNK, np.float32)
     value, label = np.empty(1, np.float32), ints(np.int64(1))
+    shorts, scales, errors = np.empty(block * d, np.int16), np.empty(block, np.float32), np.empty(block, np.float32)
+    near = np.empty((block, net.sieve.factors.shape[0] // PANEL), np.float32)
+    room = np.empty(PANEL * (d + 1), np.float32)
     sentence, last, written = np.arange(count), np.full(count, -1), np.full(count, START)
     ends, lengths, totals, finished = ints(count), ints(count), np.zeros(count), np.zeros(count, np.bool_)
     memory_lengths = offsets[1:] - offsets[:-1]
@@ -47,14 +53,23 @@ def greedy(net: Any, memory: Any, memory_places: Any, offsets: Any, longest: Any
         left = 0
         for first in range(0, m, BLOCK):
             rows = min(BLOCK, m - first)
-            logits(net, x, first, rows, y)
+            if sifted:
+                well = sift(net, x, first, rows, shorts, scales, errors, near) and well
+            else:
+                logits(net, x, first, rows, y)
             for i in range(rows):
                 r, s = first + i, sentence[first + i]
                 forced = forced_at(prefixes, s, t)
-                label[0], value[0] = forced, y[i * n + max(forced, 0)]
-                whole = normalizer(y, i * n, n, maxima) if scored else unnormalized(y, i * n, n, maxima)
-                if forced == FREE:
-                    highest(y, i * n, n, maxima, 1, value, label)
+                whole = 0.0
+                if sifted and forced == FREE:
+                    value[0], label[0] = best(net, x, r, errors[i], near[i], room)
+                elif sifted:
+                    value[0], label[0] = logit(net, x, r, forced, room), forced
+                else:
+                    label[0], value[0] = forced, y[i * n + max(forced, 0)]
+                    whole = normalizer(y, i * n, n, maxima) if scored else unnormalized(y, i * n, n, maxima)
+                    if forced == FREE:
+                        highest(y, i * n, n, maxima, 1, value, label)
                 chosen = value[0] - whole
                 if not chosen > -math.inf:  # isfinite(a - b) is always true once sums may be reordered
                     well = False
@@ -85,7 +100,7 @@ def write_greedily(
 ) -> Any:
     if not fit(flat, labels):
         return NotImplemented
-    net = known(flat, len(longest))
+    net = known(flat, len(longest), best_alone=not scored)
     well, *memory = read(net, labels.astype(np.int64), offsets, prefixes)
     if not well:
         return NotImplemented

@@ -8,21 +8,29 @@ from typing import Any, cast
 import numpy as np
 
 from dragoman.batch import END
+from dragoman.engines.numba.panels import PANEL
+from dragoman.engines.numba.products import ours
 from dragoman.engines.numba.search.products import addresses
+from dragoman.engines.numba.search.sieve import NO_SIEVE, make_sieve
 from dragoman.graph import Array
 from dragoman.operations.writing import Flat
 
 MANY, MANY_TIED = 3, 16  # rows from which laying weights out pays; a table must be turned as well
 
 
-# A network as kernels take it: what Flat tells, where the products are, and room for panels of weights.
-Known: Any = cast("Any", namedtuple)("Known", (*Flat._fields, "product", "transposed_product", "panels"))
+# A network as kernels take it: what Flat tells, where the products are, room for panels of weights and for a sieve.
+Known: Any = cast("Any", namedtuple)("Known", (*Flat._fields, "product", "transposed_product", "panels", "sieve"))
 
 
-def known(flat: Flat, rows: int) -> Any:
-    """`rows` are written at a time: for many, weights are laid out anew, which takes about as long as a step."""
+def known(flat: Flat, rows: int, best_alone: bool = False) -> Any:
+    """`rows` are written at a time: for many, weights are laid out anew, which takes about as long as a step.
+
+    best_alone  nothing is asked of logits but the highest
+    """
     many = rows >= (MANY_TIED if flat.tied else MANY)
-    return Known(*flat, *addresses(), np.empty(flat.theta.size if many else 0, np.float32))
+    sifted = many and best_alone and flat.vocabulary >= PANEL and ours()
+    sieve = make_sieve(flat.depth, flat.vocabulary) if sifted else NO_SIEVE
+    return Known(*flat, *addresses(), np.empty(flat.theta.size if many else 0, np.float32), sieve)
 
 
 def fit(flat: Flat, batch_labels: Array) -> bool:

@@ -10,6 +10,7 @@ from dragoman.engines.numba.jit import kernel, part
 from dragoman.engines.numba.search.looking import attend, scores
 from dragoman.engines.numba.search.passes import FIRST, begin, embed, end, feed_forward, linear, normalize
 from dragoman.engines.numba.search.products import lay_out
+from dragoman.engines.numba.search.sieve import fill
 from dragoman.operations.writing import (
     ABSENT,
     ATTENTION,
@@ -40,6 +41,8 @@ def read(net: Any, labels: Any, offsets: Any, prefixes: Any) -> Any:
         return False, np.zeros((0, 0), np.float32), np.zeros((0, 0), np.int64)
     places, lists, lengths, positions = sources(offsets)
     lay_out_all(net)
+    if net.sieve.weights.shape[0] > 0 and not fill(net):
+        return False, np.zeros((0, 0), np.float32), np.zeros((0, 0), np.int64)
     return True, encode(net, labels, positions, places, lists, lengths), places
 
 
@@ -88,7 +91,8 @@ def lay_out_all(net: Any) -> None:
                 k = h if which == OUTPUT else d
                 n = 3 * d if which == ATTENTION else 2 * d if which == CROSS else h if which == HIDDEN else d
                 lay_out(net.theta, at[which], k, n, PLAIN, net.panels)
-    lay_out(net.theta, net.ends[LOGITS], d, net.vocabulary, net.tied, net.panels)
+    if net.sieve.weights.shape[0] == 0:
+        lay_out(net.theta, net.ends[LOGITS], d, net.vocabulary, net.tied, net.panels)
 
 
 @part
