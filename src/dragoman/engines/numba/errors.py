@@ -66,14 +66,13 @@ def cross_entropy(logits: Any, targets: Any, weights: Any, total: Any, smoothing
 
 @kernel
 def cross_entropy_delta(logits: Any, dbiases: Any, targets: Any, weights: Any, total: Any, smoothing: Any) -> Any:
-    """The same; the logits become their delta (4.2.4), and dbiases the sum of its rows (none: a vector of no size)
+    """The same; the logits become their delta (4.2.4), whose rows dbiases gets (none: a vector of no size)
 
     In place because a second matrix would cost as much as the arithmetic; and only in place because the compiler does
     not vectorise loops over two arrays that may be one.
     """
     error, hits = 0.0, 0.0
     biased = dbiases.size > 0
-    dbiases[:] = 0
     for i in range(logits.shape[0]):
         row, t, w = logits[i], targets[i], weights[i]
         top, target, mean, hit = reduce_row(row, t, smoothing)

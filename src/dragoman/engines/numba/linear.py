@@ -53,30 +53,40 @@ def weights_derivative(
 
 
 @kernel
-def input_derivative(products: Any, dc: Any, w: Any, transpose: Any, dx: Any) -> None:
-    """dx = dc op(w)"""
-    leave()
-    multiply(products, dc, False, w, transpose, dx[0, :0], dx)
-    enter()
-
-
-@kernel
 def linear_cross_entropy(
     products: Any,
     x: Any,
     w: Any,
     transposed: Any,
     biases: Any,
-    delta: Any,
-    dbiases: Any,
     targets: Any,
     weights: Any,
     total: Any,
     smoothing: Any,
+    delta: Any,
+    dx: Any,
+    dw: Any,
+    dbiases: Any,
 ) -> Any:
-    """(error, hits) of the logits x op(w) + biases, whose delta is written"""
+    """(error, hits) of the logits x op(w) + biases, and the derivatives, as many rows at a time as delta has
+
+    dw  none (of no size) where delta has all rows: it can be had from delta later
+    """
     leave()
-    multiply(products, x, False, w, transposed, biases, delta)
-    found = errors.cross_entropy_delta(delta, dbiases, targets, weights, total, smoothing)
+    error, hits = 0.0, 0.0
+    dbiases[:] = 0
+    for first in range(0, x.shape[0], delta.shape[0]):
+        end = min(first + delta.shape[0], x.shape[0])
+        rows, strip = x[first:end], delta[: end - first]
+        multiply(products, rows, False, w, transposed, biases, strip)
+        goals = targets[first:end], weights[first:end], total, smoothing
+        more, right = errors.cross_entropy_delta(strip, dbiases, *goals)
+        error += more
+        hits += right
+        multiply(products, strip, False, w, not transposed, dbiases[:0], dx[first:end])
+        if dw.size > 0:
+            a, b = (strip, rows) if transposed else (rows, strip)
+            begins = ITSELF if first > 0 else NOTHING
+            multiply_columns(products, a, 0, True, b, 0, False, dbiases[:0], begins, dw, 0, dw.shape[1])
     enter()
-    return found
+    return error, hits

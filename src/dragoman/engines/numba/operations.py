@@ -19,6 +19,9 @@ from dragoman.operations.shapes import check_finite, check_labels
 from dragoman.operations.softmax import log_sum_exp as log_sum_exp_of
 
 ENGINE = "numba"
+# Rows of logits at a time, at least; else half as many again as inputs: the logits of more would leave the cache before
+# they are differentiated, and with fewer the weights would come by too often.
+LEAST_STRIP = 64
 PIECE = 768  # outputs of a layer whose weights one thread differentiates at a time, at least
 
 
@@ -283,17 +286,20 @@ def linear_cross_entropy(
         return NotImplemented
     products, kind = products_of(x.dtype), x.dtype
     b = NO_NUMBERS[kind] if biases is None else biases
-    delta, dbiases = np.empty((len(x), size), kind), np.empty_like(b)
-    error, hits = linear_kernels.linear_cross_entropy(products, x, weights, transposed, b, delta, dbiases, *goals)
+    strips = math.ceil(len(x) / max(LEAST_STRIP, 3 * inputs // 2))
+    delta, dx = np.empty((math.ceil(len(x) / strips), size), kind), np.empty_like(x)
+    dweights, dbiases = NO_ROWS[kind] if strips == 1 else np.empty_like(weights), np.empty_like(b)
+    error, hits = linear_kernels.linear_cross_entropy(
+        products, x, weights, transposed, b, *goals, delta, dx, dweights, dbiases
+    )
     value = _finite(error, kind)
 
-    def backward(derror: Array, _: None = None) -> tuple[Array, Pending, Array | None]:
+    def backward(derror: Array, _: None = None) -> tuple[Array, Array | Pending, Array | None]:
         if derror != 1:
-            np.multiply(delta, derror, out=delta)
-            np.multiply(dbiases, derror, out=dbiases)
-        dx = np.empty_like(x)
-        linear_kernels.input_derivative(products, delta, weights, not transposed, dx)
-        return dx, _weights_derivative(products, x, delta, weights, transposed), None if biases is None else dbiases
+            for derivative in (delta, dx, dweights, dbiases):
+                np.multiply(derivative, derror, out=derivative)
+        found = _weights_derivative(products, x, delta, weights, transposed) if strips == 1 else dweights
+        return dx, found, None if biases is None else dbiases
 
     return (value, float(hits)), backward
 
