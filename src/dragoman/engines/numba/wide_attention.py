@@ -40,23 +40,38 @@ def add_scaled(lane: Any, factor: Any, a: Any, at: Any, out: Any, ot: Any) -> No
 
 @part
 def combine(lane: Any, weights: Any, count: Any, a: Any, factor: Any, out: Any, ot: Any) -> None:
-    """out = factor * sum_j weights_j a_j"""
+    """out = factor * sum_j weights_j a_j, as many columns at a time as there are: sums wait for each other less"""
     W = 8 * len(lane)
-    c = 0
-    while c + 16 <= W:
-        one, two = spread(ZERO), spread(ZERO)
+    c, zero, f = 0, spread(ZERO), spread(factor)
+    while c + 32 <= W:
+        one, two, three, four = zero, zero, zero, zero
         for j in range(count):
-            w = spread(weights[j])
-            one = multiply_add(w, load(a, j * W + c), one)
-            two = multiply_add(w, load(a, j * W + c + 8), two)
-        store(out, ot + c, multiply_add(one, spread(factor), spread(ZERO)))
-        store(out, ot + c + 8, multiply_add(two, spread(factor), spread(ZERO)))
+            w, at = spread(weights[j]), j * W + c
+            one, two = multiply_add(w, load(a, at), one), multiply_add(w, load(a, at + 8), two)
+            three, four = multiply_add(w, load(a, at + 16), three), multiply_add(w, load(a, at + 24), four)
+        store(out, ot + c, multiply_add(one, f, zero))
+        store(out, ot + c + 8, multiply_add(two, f, zero))
+        store(out, ot + c + 16, multiply_add(three, f, zero))
+        store(out, ot + c + 24, multiply_add(four, f, zero))
+        c += 32
+    while c + 16 <= W:
+        one, two, three, four, j = zero, zero, zero, zero, 0
+        while j + 2 <= count:
+            v, w, at = spread(weights[j]), spread(weights[j + 1]), j * W + c
+            one, two = multiply_add(v, load(a, at), one), multiply_add(v, load(a, at + 8), two)
+            three, four = multiply_add(w, load(a, at + W), three), multiply_add(w, load(a, at + W + 8), four)
+            j += 2
+        if j < count:
+            w, at = spread(weights[j]), j * W + c
+            one, two = multiply_add(w, load(a, at), one), multiply_add(w, load(a, at + 8), two)
+        store(out, ot + c, multiply_add(one, f, multiply_add(three, f, zero)))
+        store(out, ot + c + 8, multiply_add(two, f, multiply_add(four, f, zero)))
         c += 16
     if c < W:
-        one = spread(ZERO)
+        one = zero
         for j in range(count):
             one = multiply_add(spread(weights[j]), load(a, j * W + c), one)
-        store(out, ot + c, multiply_add(one, spread(factor), spread(ZERO)))
+        store(out, ot + c, multiply_add(one, f, zero))
 
 
 @part
