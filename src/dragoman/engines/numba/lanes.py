@@ -122,6 +122,36 @@ def together(typing: Any, a: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
+def store_sums(typing: Any, array: Any, index: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+    """The sums of the lanes of four vectors, side by side: less work than one after the other."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array, index, *vectors = arguments
+
+        def added(one: Any, two: Any, apart: int) -> Any:
+            """Neighbours so far apart, of either vector by turns."""
+            low = [i + which for i in range(0, WIDTH, 2 * apart) for which in (*_span(0, apart), *_span(WIDTH, apart))]
+            kind = ir.VectorType(cgutils.int32_t, WIDTH)
+            first, second = (ir.Constant(kind, [i + shift for i in low]) for shift in (0, apart))
+            return builder.fadd(builder.shuffle_vector(one, two, first), builder.shuffle_vector(one, two, second))
+
+        one, two, three, four = vectors
+        sums = added(added(one, two, 1), added(three, four, 1), 2)
+        half = ir.VectorType(cgutils.int32_t, WIDTH // 2)
+        low, high = (builder.shuffle_vector(sums, sums, ir.Constant(half, list(_span(i, 4)))) for i in (0, 4))
+        place = place_of(context, builder, signature.args[0], array, index)
+        all_four = builder.fadd(low, high)
+        builder.store(all_four, builder.bitcast(place, all_four.type.as_pointer())).align = 4
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, lanes, lanes, lanes, lanes), generate
+
+
+def _span(begin: int, count: int) -> range:
+    return range(begin, begin + count)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
 def larger(typing: Any, a: Any, b: Any) -> Any:
     """The larger of each pair of lanes; b where either is no number."""
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from dragoman.engines.numba.arithmetic import exponential
+from dragoman.engines.numba.arithmetic import exponential, maximum
 from dragoman.engines.numba.baton import enter, leave
 from dragoman.engines.numba.jit import kernel, part
-from dragoman.engines.numba.lanes import load, multiply_add, spread, store, together
+from dragoman.engines.numba.lanes import load, multiply_add, spread, store, store_sums, together
 
 ZERO, ONE = np.float32(0), np.float32(1)
 
@@ -30,12 +30,59 @@ def dot(lane: Any, a: Any, at: Any, b: Any, bt: Any) -> Any:
 
 
 @part
-def add_scaled(lane: Any, factor: Any, a: Any, at: Any, out: Any, ot: Any) -> None:
-    """out += factor * a"""
+def dots(lane: Any, a: Any, at: Any, b: Any, count: Any, row: Any) -> None:
+    """row_j = a . b_j, four at a time"""
     W = 8 * len(lane)
-    f = spread(factor)
-    for c in range(0, W, 8):
-        store(out, ot + c, multiply_add(f, load(a, at + c), load(out, ot + c)))
+    j, zero = 0, spread(ZERO)
+    while j + 4 <= count:
+        one, two, three, four = zero, zero, zero, zero
+        for c in range(0, W, 8):
+            x, p = load(a, at + c), j * W + c
+            one, two = multiply_add(x, load(b, p), one), multiply_add(x, load(b, p + W), two)
+            three, four = multiply_add(x, load(b, p + 2 * W), three), multiply_add(x, load(b, p + 3 * W), four)
+        store_sums(row, j, one, two, three, four)
+        j += 4
+    while j < count:
+        row[j] = dot(lane, a, at, b, j * W)
+        j += 1
+
+
+@part
+def scaled(row: Any, count: Any, scale: Any, i: Any, bias: Any, r: Any) -> Any:
+    """What is left to multiply scores by; a bias of distances is added to scores that have been multiplied"""
+    if bias.shape[0] == 0:
+        return scale
+    reach = (bias.shape[1] - 1) // 2
+    for j in range(count):
+        row[j] = row[j] * scale + bias[r, min(max(j - i, -reach), reach) + reach]
+    return ONE
+
+
+@part
+def add_to_rows(lane: Any, weights: Any, count: Any, factor: Any, a: Any, at: Any, out: Any) -> None:
+    """out_j += factor * weights_j * a, whose columns stay in registers"""
+    W = 8 * len(lane)
+    c = 0
+    while c + 32 <= W:
+        one, two, three, four = load(a, at + c), load(a, at + c + 8), load(a, at + c + 16), load(a, at + c + 24)
+        for j in range(count):
+            w, ot = spread(weights[j] * factor), j * W + c
+            store(out, ot, multiply_add(w, one, load(out, ot)))
+            store(out, ot + 8, multiply_add(w, two, load(out, ot + 8)))
+            store(out, ot + 16, multiply_add(w, three, load(out, ot + 16)))
+            store(out, ot + 24, multiply_add(w, four, load(out, ot + 24)))
+        c += 32
+    while c + 16 <= W:
+        one, two = load(a, at + c), load(a, at + c + 8)
+        for j in range(count):
+            w, ot = spread(weights[j] * factor), j * W + c
+            store(out, ot, multiply_add(w, one, load(out, ot)))
+            store(out, ot + 8, multiply_add(w, two, load(out, ot + 8)))
+        c += 16
+    if c < W:
+        one = load(a, at + c)
+        for j in range(count):
+            store(out, j * W + c, multiply_add(spread(weights[j] * factor), one, load(out, j * W + c)))
 
 
 @part
@@ -105,7 +152,6 @@ def forward(
 ) -> None:
     leave()
     W = 8 * len(lane)
-    relative, reach = bias.shape[0] > 0, (bias.shape[1] - 1) // 2
     depth, size = heads * W, work.shape[0] // (2 * W + 1)
     keyed, valued, row = work[: size * W], work[size * W : 2 * size * W], work[2 * size * W :]
     for s in range(offsets.shape[0] - 1):
@@ -117,16 +163,14 @@ def forward(
             for i in range(rows):
                 limit = min(i + 1, keys) if causal else keys
                 qt, ot = (first + i) * qs + q0 + r * W, (first + i) * depth + r * W
-                top = np.float32(-math.inf)
+                dots(lane, q, qt, keyed, limit, row)
+                factor = scaled(row, limit, scale, i, bias, r)
+                top, total = np.float32(-math.inf), ZERO
                 for j in range(limit):
-                    score = dot(lane, q, qt, keyed, j * W) * scale
-                    if relative:
-                        score += bias[r, min(max(j - i, -reach), reach) + reach]
-                    row[j] = score
-                    top = max(top, score)
-                total = ZERO
+                    top = maximum(top, row[j])
+                top *= factor
                 for j in range(limit):
-                    e = exponential(row[j] - top)
+                    e = exponential(row[j] * factor - top)
                     row[j] = e
                     total += e
                 combine(lane, row, limit, valued, ONE / total if limit else ZERO, out, ot)
@@ -215,22 +259,18 @@ def backward(
                 qt, ot = (first + i) * qs + q0 + r * W, (first + i) * depth + r * W
                 mean = dot(lane, dout, ot, out, ot)
                 start = lse[first + i, r]
+                dots(lane, q, qt, keyed, limit, weights)
+                dots(lane, dout, ot, valued, limit, dweights)
+                factor = scaled(weights, limit, scale, i, bias, r)
                 for j in range(limit):
-                    score = dot(lane, q, qt, keyed, j * W) * scale - start
-                    if relative:
-                        score += bias[r, min(max(j - i, -reach), reach) + reach]
-                    weights[j] = score
-                    dweights[j] = dot(lane, dout, ot, valued, j * W) - mean
-                for j in range(limit):
-                    p = exponential(weights[j])
+                    p = exponential(weights[j] * factor - start)
                     weights[j] = p
-                    dweights[j] *= p
+                    dweights[j] = (dweights[j] - mean) * p
                 if relative:
                     for j in range(limit):
                         dbias[r, min(max(j - i, -reach), reach) + reach] += dweights[j]
-                for j in range(limit):
-                    add_scaled(lane, weights[j], dout, ot, dvalued, j * W)
-                    add_scaled(lane, dweights[j] * scale, q, qt, dkeyed, j * W)
+                add_to_rows(lane, weights, limit, ONE, dout, ot, dvalued)
+                add_to_rows(lane, dweights, limit, scale, q, qt, dkeyed)
                 combine(lane, dweights, limit, keyed, scale, dq, qt)
             copy_rows(lane, dkeyed, 0, W, dk, kt, ks, keys)
             copy_rows(lane, dvalued, 0, W, dk, vt, ks, keys)
