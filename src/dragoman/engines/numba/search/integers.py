@@ -1,4 +1,4 @@
-"""Products of rows with a vocabulary's weights in integers of 16 bits, of which only the highest of each panel are kept.
+"""Products of rows with a vocabulary's weights in integers of 16 bits, of which the highest of each panel are kept.
 
 Integers are multiplied sixteen at a time, real numbers eight.
 """

@@ -1,6 +1,7 @@
-"""Which labels may have the highest logit: the product with the vocabulary in integers of 16 bits (`integers`). How far
-such a logit may be from the true one is known, so the few labels near the top are enough to find the best one, and those
-get their true logits.
+"""Which labels may have the highest logit, by the product with the vocabulary in integers of 16 bits (`integers`).
+
+How far such a logit may be from the true one is known, so the few labels near the top are enough to find the best one,
+and those get their true logits.
 """
 
 from __future__ import annotations
