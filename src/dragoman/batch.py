@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -85,24 +86,27 @@ class Batch:
         """
         if count <= 1 or len(self) <= 1:
             return [self]
-        rows = self.offsets if self.source is None else 4 * self.offsets + self.source.offsets
-        goals = rows[-1] * np.arange(1, count) / count
-        cuts = np.searchsorted(rows, goals)
-        nearer = np.abs(rows[cuts - 1] - goals) < np.abs(rows[cuts] - goals)
-        ends = [0, *np.unique(np.where(nearer, cuts - 1, cuts)), len(self)]
-        return [self._between(int(a), int(b)) for a, b in pairwise(ends) if a < b]
+        rows = (self.offsets if self.source is None else 4 * self.offsets + self.source.offsets).tolist()
+        ends = [0]
+        for i in range(1, count):
+            goal = rows[-1] * i / count
+            cut = bisect_left(rows, goal)
+            ends.append(cut - (abs(rows[cut - 1] - goal) < abs(rows[cut] - goal)))
+        return [self._between(a, b) for a, b in pairwise([*ends, len(self)]) if a < b]
 
     def _between(self, first: int, last: int) -> Batch:
-        """Sequences first to last - 1, which know where their rows stood."""
+        """Sequences first to last - 1, which know where their rows stood. What is cut out of a batch needs no check."""
         a, b = int(self.offsets[first]), int(self.offsets[last])
-        return Batch(
-            self.labels[a:b],
-            self.offsets[first : last + 1] - a,
-            None if self.targets is None else self.targets[a:b],
-            None if self.loss_weights is None else self.loss_weights[a:b],
-            None if self.source is None else self.source._between(first, last),
-            self.first_row + a,
+        part = object.__new__(Batch)
+        vars(part).update(
+            labels=self.labels[a:b],
+            offsets=self.offsets[first : last + 1] - a,
+            targets=None if self.targets is None else self.targets[a:b],
+            loss_weights=None if self.loss_weights is None else self.loss_weights[a:b],
+            source=None if self.source is None else self.source._between(first, last),
+            first_row=self.first_row + a,
         )
+        return part
 
     @classmethod
     def pack(cls, sequences: Sequence[Sequence[int] | Array], source: Batch | None = None) -> Batch:
