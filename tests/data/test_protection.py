@@ -14,6 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dragoman.batch import UNKNOWN
+from dragoman.data import protection, sentences
 from dragoman.data.protection import (
     EVERY_STANDIN,
     STANDINS,
@@ -385,3 +386,10 @@ def test_what_never_closes_is_no_span_and_no_trap(opening: str, filling: str) ->
     text = opening + filling * 30_000
     masked = mask(text)
     assert unmask(masked.text, masked.spans) == text
+
+
+def test_groups_are_not_repeated_possessively():
+    """Python 3.11 up to 3.11.4 matches (?:...)++ wrongly where its group backtracks; atomic groups it matches right."""
+    for patterns in (protection._SPANS, protection._LETTERS, *vars(sentences).values()):
+        if isinstance(patterns, re.Pattern):
+            assert not re.search(r"(?<!\\)\)(?:[+*?]|\{[\d,]+\})\+", patterns.pattern)

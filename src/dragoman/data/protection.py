@@ -31,16 +31,17 @@ EVERY_STANDIN = " ".join(STANDINS) + "".join(STANDINS)
 SHARE = 0.1  # of the pairs with names, so that stand-ins are learnt from a corpus without numbers and addresses too
 
 # Every repetition is bounded, or possessive and begun only where a word begins: no text makes the search quadratic.
+# Those of groups are written (?>(?:...)+), for before Python 3.11.5 (?:...)++ goes astray where its group backtracks.
 _OWN = f"{STANDINS[0]}-{STANDINS[-1]}"
 _WORD = r"0-9A-Z_a-zªº\u00c0-\u058f\u1e00-\u1fff"  # what glues: letters of scripts that put spaces between words
 _LINK = r"""[^\s<>"`(){}\[\].,;:!?'*«»\u0e00-\u0eff\u2000-\U0010ffff]"""
 _ADDRESS = (
-    rf"(?<![{_WORD}])(?i:(?:https?|ftp)://|www\.)(?:{_LINK}++|[.,;:!?'*]++(?={_LINK})"
-    rf"|\([^\s()<>{_OWN}]*+\)|\[[^\s\[\]<>{_OWN}]*+\]|\{{[^\s{{}}<>{_OWN}]*+\}})++"  # a bracket only with its partner
+    rf"(?<![{_WORD}])(?i:(?:https?|ftp)://|www\.)(?>(?:{_LINK}++|[.,;:!?'*]++(?={_LINK})"
+    rf"|\([^\s()<>{_OWN}]*+\)|\[[^\s\[\]<>{_OWN}]*+\]|\{{[^\s{{}}<>{_OWN}]*+\}})+)"  # a bracket only with its partner
 )
 _MAIL = rf"(?<![{_WORD}.+%-])[{_WORD}.+%-]{{1,64}}@[{_WORD}-]{{1,63}}(?:\.[{_WORD}-]{{1,63}}){{1,8}}"
 _VALUE = rf"(?:\"[^\"<>{_OWN}]*+\"|'[^'<>{_OWN}]*+'|[^\s\"'<>{_OWN}]++)"
-_TAG = rf"</?+[0-9A-Za-z][\w:.-]{{0,63}}+(?:\s++[\w:.@-]++\s*+=\s*+{_VALUE})*+\s*+/?+>"
+_TAG = rf"</?+[0-9A-Za-z][\w:.-]{{0,63}}+(?>(?:\s++[\w:.@-]++\s*+=\s*+{_VALUE})*)\s*+/?+>"
 _ENTITY = r"&(?:#\d{1,7}|#[Xx][0-9A-Fa-f]{1,6}|[A-Za-z][0-9A-Za-z]{1,31});"
 _BRACES = rf"[$%#]?+(?:\{{{{2,3}}[^{{}}\n{_OWN}]{{1,100}}+\}}{{2,3}}|\{{ ?+[^\s{{}}{_OWN}]{{0,64}}+ ?+\}})"
 _FORMAT = (
@@ -52,12 +53,12 @@ _PICTURE = (
     r"(?:[\u231a\u231b\u23e9-\u23f3\u23f8-\u23fa\u25fd\u25fe\u2600-\u27bf\u2b1b-\u2b55\U0001f000-\U0001faff]"
     r"|[©®‼⁉™ℹ\u2194-\u21aa\u2300-\u23ff\u24c2\u25aa-\u25fc\u2900-\u297f\u2b00-\u2b1a\u3030\u303d\u3297\u3299]\ufe0f)"
 )
-_EMOJI = rf"{_PICTURE}(?:[\ufe0e\ufe0f\u20e3\U000e0020-\U000e007f]|\u200d?{_PICTURE})*+|[0-9#*]\ufe0f?\u20e3"
+_EMOJI = rf"{_PICTURE}(?>(?:[\ufe0e\ufe0f\u20e3\U000e0020-\U000e007f]|\u200d?{_PICTURE})*)|[0-9#*]\ufe0f?\u20e3"
 _BETWEEN = r".,:/'’–\-"
 _NUMBER = (
     rf"(?:(?<![{_WORD})\]+−±-])[-+−±])?(?<!\d)(?<![{_WORD}])(?<!\d[{_BETWEEN}])"
-    rf"(?:\d{{1,3}}(?:[\u00a0\u202f]\d{{3}}(?!\d)){{1,5}}+|\d++)(?:[{_BETWEEN}]\d++)*+"
-    rf"(?:[%‰]{{1,2}}+(?![{_WORD}]))?+(?![{_WORD}])"
+    rf"(?:\d{{1,3}}(?>(?:[\u00a0\u202f]\d{{3}}(?!\d)){{1,5}})|\d++)(?>(?:[{_BETWEEN}]\d++)*)"
+    rf"(?>(?:[%‰]{{1,2}}+(?![{_WORD}]))?)(?![{_WORD}])"
 )
 _SPANS = re.compile(
     "|".join((_ADDRESS, _MAIL, _TAG, _ENTITY, _BRACES, _FORMAT, _VARIABLE, _EMOJI, _NUMBER, f"[{_OWN}]"))
