@@ -253,6 +253,21 @@ def test_long_sequences_hold_no_square(numba):
     assert peak < 3 * 2**20
 
 
+def test_the_logits_of_a_batch_are_not_held(numba):
+    """1,024 rows and 2,000 labels: all logits would be 8 MB."""
+    import tracemalloc
+
+    rng = np.random.default_rng(0)
+    x, w, targets = drawn(rng, np.float32, 1024, 8), drawn(rng, np.float32, 8, 2000), rng.integers(0, 2000, 1024)
+    one = np.ones((), np.float32)
+    operations.linear_cross_entropy._faster["numba"](x, w, targets=targets)[1](one)  # compiled
+    tracemalloc.start()
+    operations.linear_cross_entropy._faster["numba"](x, w, targets=targets)[1](one)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2**20
+
+
 MISTAKES = [
     (operations.linear, (np.ones((2, 3)), np.ones((4, 5))), {}),
     (operations.linear, (np.ones((2, 3)), np.ones((3, 5)), np.ones(4)), {}),

@@ -180,6 +180,9 @@ def test_the_weights_are_those_of_now(numba, method):
     twin = copy.deepcopy(network)
     network.theta.values *= 0.9
     same(compared(twin, method, sources, longest), after)
+    dict(network.named_arrays())["output.biases"][7] += 99
+    now = compared(network, method, sources, longest)
+    assert all((h.labels == 7).all() for hypotheses in now for h in hypotheses[:1])  # without scores, labels must tell
 
 
 @pytest.mark.parametrize("method", [*GREEDY, Beam(2)], ids=str)

@@ -130,7 +130,8 @@ def store_sums(typing: Any, array: Any, index: Any, a: Any, b: Any, c: Any, d: A
 
         def added(one: Any, two: Any, apart: int) -> Any:
             """Neighbours so far apart, of either vector by turns."""
-            low = [i + which for i in range(0, WIDTH, 2 * apart) for which in (*_span(0, apart), *_span(WIDTH, apart))]
+            either = *range(apart), *range(WIDTH, WIDTH + apart)
+            low = [i + lane for i in range(0, WIDTH, 2 * apart) for lane in either]
             kind = ir.VectorType(cgutils.int32_t, WIDTH)
             first, second = (ir.Constant(kind, [i + shift for i in low]) for shift in (0, apart))
             return builder.fadd(builder.shuffle_vector(one, two, first), builder.shuffle_vector(one, two, second))
@@ -138,17 +139,15 @@ def store_sums(typing: Any, array: Any, index: Any, a: Any, b: Any, c: Any, d: A
         one, two, three, four = vectors
         sums = added(added(one, two, 1), added(three, four, 1), 2)
         half = ir.VectorType(cgutils.int32_t, WIDTH // 2)
-        low, high = (builder.shuffle_vector(sums, sums, ir.Constant(half, list(_span(i, 4)))) for i in (0, 4))
+        low, high = (
+            builder.shuffle_vector(sums, sums, ir.Constant(half, these)) for these in ([0, 1, 2, 3], [4, 5, 6, 7])
+        )
         place = place_of(context, builder, signature.args[0], array, index)
         all_four = builder.fadd(low, high)
         builder.store(all_four, builder.bitcast(place, all_four.type.as_pointer())).align = 4
         return context.get_dummy_value()
 
     return types.void(array, types.intp, lanes, lanes, lanes, lanes), generate
-
-
-def _span(begin: int, count: int) -> range:
-    return range(begin, begin + count)
 
 
 @intrinsic  # type: ignore[untyped-decorator]

@@ -48,8 +48,8 @@ def dots(lane: Any, a: Any, at: Any, b: Any, count: Any, row: Any) -> None:
 
 
 @part
-def scaled(row: Any, count: Any, scale: Any, i: Any, bias: Any, r: Any) -> Any:
-    """What is left to multiply scores by; a bias of distances is added to scores that have been multiplied"""
+def add_bias(row: Any, count: Any, scale: Any, i: Any, bias: Any, r: Any) -> Any:
+    """The bias of each distance, if there is one, to scores times the scale; what is left to multiply them by"""
     if bias.shape[0] == 0:
         return scale
     reach = (bias.shape[1] - 1) // 2
@@ -164,7 +164,7 @@ def forward(
                 limit = min(i + 1, keys) if causal else keys
                 qt, ot = (first + i) * qs + q0 + r * W, (first + i) * depth + r * W
                 dots(lane, q, qt, keyed, limit, row)
-                factor = scaled(row, limit, scale, i, bias, r)
+                factor = add_bias(row, limit, scale, i, bias, r)
                 top, total = np.float32(-math.inf), ZERO
                 for j in range(limit):
                     top = maximum(top, row[j])
@@ -261,7 +261,7 @@ def backward(
                 start = lse[first + i, r]
                 dots(lane, q, qt, keyed, limit, weights)
                 dots(lane, dout, ot, valued, limit, dweights)
-                factor = scaled(weights, limit, scale, i, bias, r)
+                factor = add_bias(weights, limit, scale, i, bias, r)
                 for j in range(limit):
                     p = exponential(weights[j] * factor - start)
                     weights[j] = p
