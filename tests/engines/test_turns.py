@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -34,7 +35,8 @@ def test_the_baton_is_held_in_python_and_free_in_a_kernel(numba: None) -> None:
         baton.leave()
         held.append((int(baton.BATON[baton.THREADS]), int(baton.BATON[baton.TAKEN])))
 
-    with turns(2) as turn, turn():
+    with turns(2) as begin:
+        begin()
         work(0)
     assert held == [(2, 1), (2, 0)]
     assert not baton.BATON[baton.THREADS]
@@ -43,11 +45,22 @@ def test_the_baton_is_held_in_python_and_free_in_a_kernel(numba: None) -> None:
 def test_a_thread_that_never_lets_go_is_passed_by(numba: None) -> None:
     """Patience ends: a turn is a courtesy, and what is computed does not depend on it."""
     done = threading.Event()
-    with turns(2) as turn, turn():  # held, and not given up
+    with turns(2) as begin:
+        begin()  # held, and not given up
         thread = threading.Thread(target=lambda: (baton.enter(), done.set()))
         thread.start()
         assert done.wait(20)
         thread.join()
+
+
+def test_all_are_called_again_while_awake_and_when_they_have_fallen_asleep(numba: None) -> None:
+    """A thread rests awake for a millisecond; calls come sooner than that, later, and about then."""
+    workers = Workers(3)
+    for pause in (0.0, 0.0, 0.05, 0.0005, 0.001, 0.002, 0.0):
+        time.sleep(pause)
+        barrier = threading.Barrier(3, timeout=60)
+        assert len(set(workers.map(lambda _, barrier=barrier: (barrier.wait(), threading.get_ident()), range(3)))) == 3
+    workers.close()
 
 
 def test_alone_nobody_waits(numba: None) -> None:
@@ -70,7 +83,8 @@ def test_the_turns_end_when_the_work_fails(numba: None) -> None:
 
 def test_other_engines_have_no_turns() -> None:
     assert current_engine() == "numpy"
-    with turns(2) as turn, turn():
+    with turns(2) as begin:
+        begin()
         assert not baton.BATON[baton.THREADS]
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+import time
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -162,4 +164,38 @@ def test_a_thread_that_is_free_takes_what_is_left() -> None:
 
     workers = Workers(2)
     assert workers.map(work, range(3)) == [True, True, True]
+    workers.close()
+
+
+def test_threads_end_with_their_workers() -> None:
+    def at_work() -> set[threading.Thread]:
+        return {thread for thread in threading.enumerate() if thread.name == "dragoman"}
+
+    before, closed, forgotten = at_work(), Workers(3), Workers(3)
+    for workers in (closed, forgotten):
+        workers.map(abs, range(3))
+    hired = at_work() - before
+    assert len(hired) == 4
+    closed.close()
+    del workers, forgotten
+    for thread in hired:
+        thread.join(20)
+        assert not thread.is_alive()
+    assert closed.map(abs, [-1, -2]) == [1, 2], "they are hired again when there is work again"
+    closed.close()
+
+
+def test_what_threads_worked_on_is_not_kept() -> None:
+    class Large:
+        pass
+
+    workers, large = Workers(3), Large()
+    kept = weakref.ref(large)
+    workers.map(lambda _, given=large: given is None, range(3))
+    del large
+    for _ in range(200):
+        if kept() is None:
+            break
+        time.sleep(0.01)
+    assert kept() is None
     workers.close()

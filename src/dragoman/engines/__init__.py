@@ -8,10 +8,12 @@ $DRAGOMAN_ENGINE names the one to use.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
 
 from dragoman.errors import ConfigurationError
 from dragoman.graph import use_engine
@@ -40,21 +42,41 @@ def use_fastest(tell: Callable[[str], None] = lambda text: None) -> str:
     return wanted
 
 
+def _baton() -> Any:
+    """How threads take turns; None where the engine has no way."""
+    return importlib.import_module("dragoman.engines.numba.baton") if current_engine() == "numba" else None
+
+
 @contextmanager
-def turns(threads: int) -> Iterator[Callable[[], AbstractContextManager[None]]]:
-    """Threads that share Python take turns at it, where the engine has a way; each works within what this gives."""
-    if current_engine() != "numba":
-        yield nullcontext
+def turns(threads: int) -> Iterator[Callable[[], None]]:
+    """Threads that share Python take turns at it, where the engine has a way; each begins with what this gives."""
+    baton = _baton()
+    if baton is None:
+        yield _nothing
         return
-    baton = importlib.import_module("dragoman.engines.numba.baton")
     with baton.turns(threads):
-        yield baton.turn
+        yield baton.begin
+
+
+def _nothing() -> None:
+    pass
 
 
 def aside() -> AbstractContextManager[None]:
     """A thread waits for something else than its turn, and lets the others take theirs meanwhile."""
-    if current_engine() != "numba":
-        return nullcontext()
-    baton = importlib.import_module("dragoman.engines.numba.baton")
-    waiting: AbstractContextManager[None] = baton.aside()
+    baton = _baton()
+    waiting: AbstractContextManager[None] = nullcontext() if baton is None else baton.aside()
     return waiting
+
+
+def rest_after_call() -> Callable[[], None]:
+    """How a thread that is through with its part waits for the next call without falling asleep at once."""
+    baton = _baton()
+    return _nothing if baton is None else functools.partial(baton.rest, int(baton.BATON[baton.CALLS]))
+
+
+def await_rest() -> None:
+    """Wait for all other threads to be through, without falling asleep at once."""
+    baton = _baton()
+    if baton is not None:
+        baton.await_rest()

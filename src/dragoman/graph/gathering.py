@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from dragoman.graph.tensor import Array, Pending, Tensor
 
 ENOUGH = 8 << 20  # bytes that may be kept for derivatives that are not computed yet
-SMALL = 1 << 12  # numbers that are not worth a thread's attention before the end
+SMALL = 1 << 11  # numbers that are not worth a thread's attention before the end
 
 
 class Place:
@@ -33,19 +33,22 @@ class Place:
         found = [several[0] for several in self.brought if several]
         return found if complete or len(found) == len(self.brought) else []
 
-    def write(self, delta: Array | Pending, add: bool, piece: int | None) -> None:
-        """Set or add what one pass has brought; all pieces of it where none is named."""
-        if isinstance(delta, Pending):
-            for number in range(delta.pieces) if piece is None else (piece,):
-                delta.write(self.view, add, number)
-        elif add:
-            self.view += delta
-        else:
-            self.view[...] = delta
+    def write(self, deltas: list[Array | Pending], piece: int = 0, pieces: int = 0) -> None:
+        """What passes have brought for this round, in their order: one of so many pieces, or all of it."""
+        add = self.rounds > 0
+        for delta in deltas:
+            if isinstance(delta, Pending):
+                for number, of in [(piece, pieces)] if pieces else [(i, delta.pieces) for i in range(delta.pieces)]:
+                    delta.write(self.view, add, number, of)
+            elif add:
+                self.view += delta
+            else:
+                self.view[...] = delta
+            add = True
 
     def write_alone(self, delta: Array | Pending) -> None:
         """One delta after the other."""
-        self.write(delta, self.rounds > 0, None)
+        self.write([delta])
         self.rounds += 1
 
     def end_round(self) -> None:
@@ -56,12 +59,25 @@ class Place:
 
 
 class Piece(NamedTuple):
-    """Something that one thread can write by itself."""
+    """Something that one thread can write by itself: piece `number` of so many, or all of it where there are 0."""
 
     place: Place
     deltas: list[Array | Pending]
-    number: int | None
+    number: int
+    pieces: int
+    finest: int  # how many there may be
     kept: int  # bytes
+
+    def halves(self) -> tuple[Piece, Piece]:
+        first = 2 * self.number
+        one = self._replace(number=first, pieces=2 * self.pieces, kept=self.kept // 2)
+        return one, one._replace(number=first + 1, kept=self.kept - one.kept)
+
+
+def pieces_of(deltas: list[Array | Pending]) -> tuple[int, int]:
+    """How many pieces deltas are written in, and may be; (0, 0) where they are not cut in the same way."""
+    way, *others = {(delta.pieces, delta.finest) if isinstance(delta, Pending) else (0, 0) for delta in deltas}
+    return (0, 0) if others else way
 
 
 class Gathering:
@@ -110,11 +126,26 @@ class Gathering:
 
     def _take(self) -> Piece | None:
         try:
-            piece = self._ready.get_nowait()
+            return self._shared(self._ready.get_nowait())
         except Empty:
             return None
+
+    def _wait(self) -> Piece | None:
+        with self._pause():
+            piece = self._ready.get()
+        return self._shared(piece)
+
+    def _shared(self, piece: Piece | None) -> Piece | None:
+        """What one thread writes of a piece: half of it, where another would soon have nothing to do."""
         if piece is None:
-            self._ready.put(None)  # it is for somebody who waits
+            self._ready.put(None)  # it is for everybody
+            return None
+        if self._going < self.passes and piece.pieces < piece.finest and self._ready.empty():
+            piece, other = piece.halves()
+            with self._lock:
+                piece.place.left += 1
+                self._unwritten += 1
+            self._ready.put(other)
         return piece
 
     def _offer(self, place: Place) -> bool:
@@ -122,21 +153,20 @@ class Gathering:
         deltas = place.next_round(complete=not self._going)
         if not deltas:
             return False
-        pieces, *others = {delta.pieces if isinstance(delta, Pending) else 1 for delta in deltas}
-        place.left = 1 if others else pieces
+        pieces, finest = pieces_of(deltas)
+        place.left = max(1, pieces)
         kept = sum(delta.kept if isinstance(delta, Pending) else delta.nbytes for delta in deltas) // place.left
         self._waiting += kept * place.left
         self._unwritten += place.left
         for number in range(place.left):
-            self._ready.put(Piece(place, deltas, number if place.left > 1 else None, kept))
+            self._ready.put(Piece(place, deltas, number, pieces, finest, kept))
         return True
 
     def _write(self, piece: Piece) -> None:
         place = piece.place
         with self._lock:
             self._waiting -= piece.kept
-        for i, delta in enumerate(piece.deltas):
-            place.write(delta, place.rounds + i > 0, piece.number)
+        place.write(piece.deltas, piece.number, piece.pieces)
         with self._lock:
             place.left -= 1
             self._unwritten -= 1
@@ -146,24 +176,25 @@ class Gathering:
             self._end_if_done()
 
     def finish(self) -> None:
-        """A pass is over: write what is there, until the other passes are over too and everything is written."""
+        """A pass is over: write what is there, until the other passes are over too and nothing is left to take."""
         with self._lock:
             self._going -= 1
-            if not self._going:
-                self._write_small()
-                for place in self._places.values():
-                    if not place.small:
-                        self._offer(place)
-                    if not place.rounds and not place.left:
-                        place.view[...] = 0
+            places = [] if self._going else list(self._places.values())  # the last pass sees to what is left
+            for place in places:
+                self._offer(place)
+            untouched = [place for place in places if not place.rounds and not place.left]
             self._end_if_done()
+        if places:
+            self._write_small()
+        for place in untouched:
+            if not place.rounds:
+                place.view[...] = 0
         while self.passes > 1:
             piece = self._take()
+            if piece is None and self._going:
+                piece = self._wait()
             if piece is None:
-                with self._pause():
-                    piece = self._ready.get()
-                if piece is None:
-                    return
+                return  # what others have taken they will write, and all that follows from it
             self._write(piece)
 
     def _write_small(self) -> None:
@@ -177,8 +208,7 @@ class Gathering:
 
     def end(self) -> None:
         """Nobody waits any longer."""
-        for _ in range(self.passes):
-            self._ready.put(None)
+        self._ready.put(None)
 
 
 class Share:

@@ -27,28 +27,31 @@ class Node:
 class Pending:
     """A derivative that is not computed yet: it writes itself straight to where it belongs, when there is time.
 
-    write   (out, add, piece): overwrites a piece of what it is given, of this shape and type, or adds to it
-    pieces  which different threads may write, and which depend on the shape alone
+    write   (out, add, piece, pieces): overwrites one of so many pieces of what it is given, of this shape and type, or
+            adds to it
+    pieces  into which it is cut for different threads; their number depends on the shape alone
+    finest  the most it may be cut into where that helps, the number of pieces times a power of 2; bits stay the same
     kept    bytes that live on for its sake
     """
 
-    __slots__ = ("dtype", "kept", "pieces", "shape", "write")
+    __slots__ = ("dtype", "finest", "kept", "pieces", "shape", "write")
 
     def __init__(
         self,
         shape: tuple[int, ...],
         dtype: Any,
-        write: Callable[[Array, bool, int], Any],
+        write: Callable[[Array, bool, int, int], Any],
         pieces: int = 1,
+        finest: int = 1,
         kept: int = 0,
     ) -> None:
         self.shape, self.dtype = shape, dtype
-        self.write, self.pieces, self.kept = write, pieces, kept
+        self.write, self.pieces, self.finest, self.kept = write, pieces, finest, kept
 
     def value(self) -> Array:
         out: Array = np.empty(self.shape, self.dtype)
         for piece in range(self.pieces):
-            self.write(out, False, piece)
+            self.write(out, False, piece, self.pieces)
         return out
 
 

@@ -13,7 +13,7 @@ from dragoman.errors import ConfigurationError, NonFiniteError, ShapeError
 from dragoman.graph import Array, Theta
 
 PART = 1 << 17  # numbers
-WORTH = 1 << 21  # numbers that are worth calling other threads for, when they are only read
+WORTH = 1 << 18  # numbers that are worth calling other threads for, when they are only read
 
 Each = Callable[[Callable[[slice], Any], list[slice]], Iterable[Any]]  # map, or on threads
 

@@ -7,7 +7,6 @@ import functools
 import os
 import platform
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,6 +21,7 @@ from dragoman.graph import Array, Gathering, Theta
 from dragoman.layers import Run
 from dragoman.loss import Loss, LossIndex
 from dragoman.networks import Network
+from dragoman.training.crew import Crew
 
 USUAL = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}  # what NumPy tells, unless asked
 A = TypeVar("A")
@@ -57,14 +57,16 @@ def keep_pages() -> None:
     """Let the C library keep the memory that a step frees for the next one.
 
     glibc gives large blocks back to the system, which hands them out again page by page, a fault each: some hundred
-    faults a step where the sizes of batches differ. Other C libraries have no such setting and are left alone.
+    faults a step where the sizes of batches differ. What threads have of their own comes in blocks that are given back
+    whatever is asked: they share what the first has. Other C libraries have no such setting and are left alone.
     """
-    trim_threshold, mmap_threshold = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of malloc.h
+    trim_threshold, mmap_threshold, arena_max = -1, -3, -8  # M_TRIM_THRESHOLD... of malloc.h
     library = platform.libc_ver()[0]
     if library == "glibc":
         mallopt = ctypes.CDLL(None).mallopt
         mallopt(mmap_threshold, 2**30)
         mallopt(trim_threshold, 2**31 - 1)
+        mallopt(arena_max, 1)
 
 
 class Workers:
@@ -75,30 +77,27 @@ class Workers:
             raise ConfigurationError(f"at least one thread does the work, got {threads}")
         keep_pages()
         self.threads = threads
-        self._pool = ThreadPoolExecutor(threads - 1, "dragoman") if threads > 1 else None
+        self._crew = Crew(threads - 1)
         self._theta: Theta | None = None  # what the gradient belongs to
         self._gradient: Array = np.empty(0)
         self._views: dict[int, Array] = {}
 
     def map(self, function: Callable[[A], B], items: Sequence[A]) -> list[B]:
         """The function of every item, in the order of the items; whichever thread is free takes the next."""
-        if self._pool is None or len(items) < 2:
+        if self.threads < 2 or len(items) < 2:
             return [function(item) for item in items]
         told, left = np.geterr(), iter(range(len(items)))  # the next of a range is handed out once, to any thread
 
         def several() -> dict[int, B]:
             # a thread does not inherit what the one that asked wants told
-            with nullcontext() if told == USUAL else np.errstate(**told), turn():
+            begin()
+            with nullcontext() if told == USUAL else np.errstate(**told):
                 return {i: function(items[i]) for i in left}
 
-        with turns(self.threads) as turn:
-            others = [self._pool.submit(several) for _ in range(self.threads - 1)]
-            try:
-                found = several()
-            finally:
-                wait(others)  # whatever happened here, nobody writes on when this is over
-            for other in others:
-                found |= other.result()
+        found: dict[int, B] = {}
+        with turns(self.threads) as begin:
+            for some in self._crew.together(several):
+                found |= some
         return [found[i] for i in range(len(items))]
 
     def differentiate(
@@ -130,5 +129,4 @@ class Workers:
         return self._gradient
 
     def close(self) -> None:
-        if self._pool is not None:
-            self._pool.shutdown()
+        self._crew.close()

@@ -17,12 +17,12 @@ from llvmlite import binding, ir
 from numba.core import types
 from numba.extending import intrinsic
 
-from dragoman.engines.numba.jit import kernel
+from dragoman.engines.numba.jit import kernel, part
 
-# How many threads share Python (below 2, nobody waits); how many of them have come; 1 while one of them runs Python.
-# Each a cache line apart.
-THREADS, COME, TAKEN = 0, 8, 16
-BATON = np.zeros(24, np.int64)
+# How many threads share Python (below 2, nobody waits); how many of them have come; 1 while one of them runs Python;
+# how often threads were called together; how many are through with the last call. Each a cache line apart.
+THREADS, COME, TAKEN, CALLS, THROUGH = 0, 8, 16, 24, 32
+BATON = np.zeros(40, np.int64)
 PATIENCE = 400_000  # looks at the baton: some 200 microseconds
 _NAME = "dragoman_baton"
 _INTEGER = ir.IntType(64)
@@ -65,16 +65,14 @@ def count(typing: Any, index: Any) -> Any:
     return types.int64(types.int64), generate
 
 
-@kernel
-def leave() -> None:
-    """Python is not needed for a while."""
+@part
+def give_up() -> None:
     if look(THREADS) > 1:
         swap(TAKEN, 0)
 
 
-@kernel
-def enter() -> None:
-    """Wait for the turn."""
+@part
+def wait_for_turn() -> None:
     if look(THREADS) > 1:
         for _ in range(PATIENCE):
             if look(TAKEN) == 0 and swap(TAKEN, 1) == 0:
@@ -82,33 +80,55 @@ def enter() -> None:
 
 
 @kernel
-def gather() -> None:
-    """Wait for the others to come: a thread that begins while another is at work may wait long for its first turn."""
+def leave() -> None:
+    """Python is not needed for a while."""
+    give_up()
+
+
+@kernel
+def enter() -> None:
+    """Wait for the turn."""
+    wait_for_turn()
+
+
+@kernel
+def begin() -> None:
+    """Wait for the others to come, then for the first turn: begun while another is at work, it might be long."""
     count(COME)
     for _ in range(10 * PATIENCE):
         if look(COME) >= look(THREADS):
+            break
+    wait_for_turn()
+
+
+@kernel
+def rest(call: Any) -> None:
+    """Through with a call: wait for the next, awake for about a millisecond."""
+    give_up()
+    count(THROUGH)
+    for _ in range(5 * PATIENCE):
+        if look(CALLS) != call and look(COME) > 0:  # by now, the one that calls has given Python up
+            return
+
+
+@kernel
+def await_rest() -> None:
+    """Wait for the others to be through, awake for some milliseconds."""
+    give_up()
+    for _ in range(10 * PATIENCE):
+        if look(THROUGH) >= look(THREADS) - 1:
             return
 
 
 @contextmanager
 def turns(threads: int) -> Iterator[None]:
-    """Threads take turns in Python for a while."""
-    BATON[TAKEN], BATON[COME], BATON[THREADS] = 0, 0, threads
+    """Threads take turns in Python for a while: from where they begin to where they rest."""
+    BATON[TAKEN], BATON[COME], BATON[THROUGH], BATON[THREADS] = 0, 0, 0, threads
+    BATON[CALLS] += 1
     try:
         yield
     finally:
         BATON[THREADS] = 0
-
-
-@contextmanager
-def turn() -> Iterator[None]:
-    """One thread's part of it, from its first turn to its last."""
-    gather()
-    enter()
-    try:
-        yield
-    finally:
-        leave()
 
 
 @contextmanager

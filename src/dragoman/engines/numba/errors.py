@@ -86,10 +86,15 @@ def cross_entropy_delta(logits: Any, dbiases: Any, targets: Any, weights: Any, t
         factor = logits.dtype.type(w / total)
         share = factor / sums
         uniform = factor * logits.dtype.type(smoothing / row.shape[0])
-        for s in range(row.shape[0]):
-            row[s] = row[s] * share - uniform
-        row[t] -= factor * logits.dtype.type(1 - smoothing)
+        aim = factor * logits.dtype.type(1 - smoothing)
         if biased:
             for s in range(row.shape[0]):
-                dbiases[s] += row[s]
+                delta = row[s] * share - uniform
+                row[s] = delta
+                dbiases[s] += delta
+            dbiases[t] -= aim
+        else:
+            for s in range(row.shape[0]):
+                row[s] = row[s] * share - uniform
+        row[t] -= aim
     return error / total, hits

@@ -23,6 +23,7 @@ ENGINE = "numba"
 # they are differentiated, and with fewer the weights would come by too often.
 LEAST_STRIP = 64
 PIECE = 768  # outputs of a layer whose weights one thread differentiates at a time, at least
+FINEST = 128  # the same where others would have nothing to do
 
 
 @operations.linear.register(ENGINE)
@@ -55,18 +56,19 @@ def linear(
 def _weights_derivative(products: tuple[int, int], x: Array, dc: Array, weights: Array, transposed: bool) -> Pending:
     """x' dc, or its transpose, in pieces of so many outputs"""
     outputs = dc.shape[1]
-    pieces = max(1, outputs // PIECE)
-    bounds = [outputs * i // pieces // PANEL * PANEL for i in range(pieces)] + [outputs]
+    pieces = finest = max(1, outputs // PIECE)
+    while products[1] != 0 and outputs >= 2 * finest * FINEST:  # the BLAS's bits may depend on where a product is cut
+        finest *= 2
 
-    def write(out: Array, add: bool, piece: int) -> None:
-        first, stop = bounds[piece : piece + 2]
+    def write(out: Array, add: bool, piece: int, pieces: int) -> None:
+        first, stop = (outputs * i // pieces // PANEL * PANEL if i < pieces else outputs for i in (piece, piece + 1))
         if transposed:
             rows = out[first:stop]
             linear_kernels.weights_derivative(products, dc, first, x, 0, rows, 0, x.shape[1], add)
         else:
             linear_kernels.weights_derivative(products, x, 0, dc, first, out, first, stop - first, add)
 
-    return Pending(weights.shape, weights.dtype, write, pieces, dc.nbytes)
+    return Pending(weights.shape, weights.dtype, write, pieces, finest, dc.nbytes)
 
 
 @operations.normalize.register(ENGINE)
@@ -197,11 +199,9 @@ def embed(
         delta = np.ascontiguousarray(dy)
 
         def scattered(numbers: Array, factor: float) -> Any:
-            def write(out: Array, add: bool, _: int) -> None:
-                if not add:
-                    out[...] = 0
+            def write(out: Array, add: bool, *_: int) -> None:
                 buffer = np.empty(out.shape[1], kind)
-                rows.scatter(delta, numbers, kind.type(factor), out, *dropped(dropout, kind), buffer)
+                rows.scatter(delta, numbers, kind.type(factor), out, add, *dropped(dropout, kind), buffer)
 
             return write
 
@@ -298,10 +298,20 @@ def linear_cross_entropy(
         if derror != 1:
             for derivative in (delta, dx, dweights, dbiases):
                 np.multiply(derivative, derror, out=derivative)
-        found = _weights_derivative(products, x, delta, weights, transposed) if strips == 1 else dweights
+        found = _weights_derivative(products, x, delta, weights, transposed) if strips == 1 else _there(dweights)
         return dx, found, None if biases is None else dbiases
 
     return (value, float(hits)), backward
+
+
+def _there(derivative: Array) -> Pending:
+    """A large derivative that is there already: to put it where it belongs is work that threads can share"""
+
+    def write(out: Array, add: bool, piece: int, pieces: int) -> None:
+        some = slice(len(out) * piece // pieces, len(out) * (piece + 1) // pieces)
+        rows.put(derivative[some], out[some], add)
+
+    return Pending(derivative.shape, derivative.dtype, write, finest=8, kept=derivative.nbytes)
 
 
 @log_sum_exp_of.register(ENGINE)

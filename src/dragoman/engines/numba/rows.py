@@ -257,6 +257,7 @@ def scatter(
     labels: Any,
     factor: Any,
     dtable: Any,
+    add: Any,
     dropped: Any,
     key: Any,
     first_row: Any,
@@ -264,9 +265,11 @@ def scatter(
     scale: Any,
     buffer: Any,
 ) -> None:
-    """dtable[label] += factor * mask * dy, row after row; dtable begins at 0"""
+    """dtable[label] += factor * mask * dy, row after row; unless it adds, dtable begins at 0"""
     leave()
     d = dy.shape[1]
+    if not add:
+        dtable[:] = 0
     for i in range(labels.shape[0]):
         row, out = dy[i], dtable[labels[i]]
         if dropped:
@@ -278,4 +281,19 @@ def scatter(
         else:
             for j in range(d):
                 out[j] += row[j] * factor
+    enter()
+
+
+@kernel
+def put(given: Any, out: Any, add: Any) -> None:
+    """out = given, or added to"""
+    leave()
+    for i in range(given.shape[0]):
+        row, target = given[i], out[i]
+        if add:
+            for j in range(row.shape[0]):
+                target[j] += row[j]
+        else:
+            for j in range(row.shape[0]):
+                target[j] = row[j]
     enter()

@@ -55,7 +55,7 @@ def _like(array: Array | None, kind: Any) -> Array:
 def _weights_derivative(h: Array, initial: Array, offsets: Array, reverse: bool, dx: Array, weights: Array) -> Pending:
     """The states before, transposed, times dx"""
 
-    def write(out: Array, add: bool, _: int) -> None:
+    def write(out: Array, add: bool, *_: int) -> None:
         before = states_before(h, initial, offsets, reverse)
         weights_derivative(products_of(dx.dtype), before, 0, dx, 0, out, 0, out.shape[1], add)
 
@@ -155,7 +155,7 @@ def gru(
         deltas = _given(dh, kind), _given(dfinal, kind)
         gru_kernels.backward(products, w, start, b, ends, reverse, cut or 0, h, dx, reached, *deltas, dinitial, dbiases)
 
-        def write(out: Array, add: bool, _: int) -> None:
+        def write(out: Array, add: bool, *_: int) -> None:
             before, way = states_before(h, start, ends, reverse), products_of(kind)
             weights_derivative(way, before, 0, dx, 0, out, 0, 2 * m, add)
             if after:  # reached now holds its own derivative
