@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from dragoman.batch import Batch
 from dragoman.errors import ConfigurationError, ShapeError
-from dragoman.graph import Array, Gathering, Share, Theta, Value, backpropagate
+from dragoman.graph import Array, Gathering, Parameter, Pending, Share, Theta, Value, backpropagate
 from dragoman.layers import Perceptron, Run
 from dragoman.loss.regularization import Regularization
 from dragoman.operations import cross_entropy, linear_cross_entropy, log_error, mean_squared_error
@@ -42,6 +43,17 @@ class Layered(Protocol):
 
     def before_output(self, batch: Batch, run: Run | None = None) -> tuple[Value, Perceptron]:
         """What the last layer reads, and that layer."""
+        ...
+
+
+@runtime_checkable
+class AtOnce(Protocol):
+    """A network whose passes engines may run without a graph."""
+
+    def pass_at_once(
+        self, batch: Batch, run: Run, smoothing: float, total: float | None
+    ) -> tuple[float, float, Iterable[tuple[Parameter, Array | Pending]]] | None:
+        """The cross-entropy, the hits, derivatives by parameter; None where the graph is to be recorded."""
         ...
 
 
@@ -156,6 +168,12 @@ class LossIndex:
         total: float | None = None,
     ) -> tuple[float, float]:
         """Error and hits; its gradient is brought. Of one shard, when `total` is the weight of the whole batch."""
+        if isinstance(self.error, CrossEntropy) and isinstance(network, AtOnce):
+            found = network.pass_at_once(batch, run or Run(), self.error.smoothing, total)
+            if found is not None:
+                for parameter, delta in found[2]:
+                    share.bring(parameter, delta)
+                return found[0], found[1]
         if isinstance(self.error, CrossEntropy) and isinstance(network, Layered):
             error, hits = self.error.of_layer(*network.before_output(batch, run), batch, total)
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, Self, TypeVar
@@ -12,7 +13,7 @@ from pydantic import Field, model_validator
 
 from dragoman.batch import Batch
 from dragoman.errors import ShapeError
-from dragoman.graph import Array, Value, value_of
+from dragoman.graph import Array, Parameter, Pending, Value, value_of
 from dragoman.layers import (
     CrossAttention,
     Embedding,
@@ -28,8 +29,9 @@ from dragoman.layers import (
     SelfAttention,
 )
 from dragoman.layers.embedding import CONCATENATED, NEEDS_MAXIMUM_LENGTH
-from dragoman.networks.flat import layout
+from dragoman.networks.flat import layout, start
 from dragoman.networks.network import Configuration, Network
+from dragoman.operations.passing import Dropping, Goals, Sequences, pass_through
 from dragoman.operations.writing import ACTIVATIONS, Flat
 
 
@@ -132,6 +134,9 @@ class EncoderBlock(Block):
         self.perceptron = FeedForward(c.depth, c.perceptron_depth, c.activation, initial)
         self.perceptron_normalization = _normalization(c, initial, sites)
 
+    def normalizations(self) -> list[Normalization]:
+        return [self.self_attention_normalization, self.perceptron_normalization]
+
     def __call__(self, stream: Stream, batch: Batch, run: Run) -> Stream:
         stream = self._around(
             lambda x: self.self_attention(x, batch.offsets, run),
@@ -156,6 +161,13 @@ class DecoderBlock(Block):
         self.cross_attention_normalization = _normalization(c, initial, sites)
         self.perceptron = FeedForward(c.depth, c.perceptron_depth, c.activation, initial)
         self.perceptron_normalization = _normalization(c, initial, sites)
+
+    def normalizations(self) -> list[Normalization]:
+        return [
+            self.self_attention_normalization,
+            self.cross_attention_normalization,
+            self.perceptron_normalization,
+        ]
 
     def __call__(self, stream: Stream, batch: Batch, memory: Value, source: Batch, run: Run) -> Stream:
         def look_back(x: Value) -> Value:
@@ -347,6 +359,46 @@ class Transformer(Network):
             epsilon=c.epsilon,
             scale=self.source_embedding.scale,
         )
+
+    def pass_at_once(
+        self, batch: Batch, run: Run, smoothing: float, total: float | None
+    ) -> tuple[float, float, Iterator[tuple[Parameter, Array | Pending]]] | None:
+        """The cross-entropy of a batch, its hits and the derivatives of all parameters, without a graph.
+
+        None where that is asked for which only a graph can tell, or no engine knows how.
+        """
+        source, learned = batch.source, self.source_embedding.position_table is not None
+        if source is None or batch.targets is None or run.maps is not None or learned:
+            return None
+        if any(parameter.frozen for parameter in self.theta.parameters):
+            return None
+        flat = self.flat(*(int(side.lengths.max(initial=1)) for side in (source, batch)))
+        if flat is None:
+            return None
+        sides = [Sequences(side.labels, side.offsets, side.first_row) for side in (source, batch)]
+        goals = Goals(batch.targets, batch.loss_weights, smoothing, total)
+        dropping = Dropping(self.configuration.dropout, run.noise, self._sites)
+        found = pass_through(flat, *sides, goals, dropping)
+        if found is None:
+            return None
+        return found.error, found.hits, ((self._by_start[start], delta) for start, delta in found.derivatives)
+
+    @cached_property
+    def _by_start(self) -> dict[int, Parameter]:
+        return {start(parameter): parameter for parameter in self.theta.parameters}
+
+    @cached_property
+    def _sites(self) -> Array:
+        """operations.passing.Dropping's"""
+        sites = np.zeros((2, 3 * self.configuration.layers + 2), np.int64)
+        encoders = [normalization for block in self.encoder for normalization in block.normalizations()]
+        decoders = [normalization for block in self.decoder for normalization in block.normalizations()]
+        stacks = (encoders, self.encoder_normalization), (decoders, self.decoder_normalization)
+        for row, (normalizations, last) in zip(sites, stacks, strict=True):
+            found = [normalization.site for normalization in [*normalizations, *([last] if last else [])]]
+            row[: len(found)] = found
+        sites[:, -1] = self.source_embedding.site, self.reference_embedding.site
+        return sites
 
     @property
     def maximum_length(self) -> int | None:

@@ -61,7 +61,7 @@ class Noise:
     step: int
 
     @cached_property
-    def _key(self) -> int:
+    def key(self) -> int:
         """What all sites of this step share."""
         key = 0
         for word in (self.seed, self.seed >> 32, self.step, self.step >> 32):
@@ -74,7 +74,7 @@ class Noise:
             raise ConfigurationError(f"a dropout rate is at least 0 and below 1, got {rate}")
         if rate == 0:
             return None
-        return Dropout(rate, _follow(self._key, site), first_row)
+        return Dropout(rate, _follow(self.key, site), first_row)
 
 
 def _follow(key: int, word: int) -> int:

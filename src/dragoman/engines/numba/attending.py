@@ -86,12 +86,12 @@ def attend_step(
     scale = np.float32(width**-0.5 if scaled else 1.0)
     work = np.empty(max(1, int(lengths.max())), np.float32)
     wide_attention.step(
-        _lane(width), queries.reshape(-1), rows.reshape(-1), starts, lengths, heads, scale, bias, y.reshape(-1), work
+        lane_of(width), queries.reshape(-1), rows.reshape(-1), starts, lengths, heads, scale, bias, y.reshape(-1), work
     )
     return y
 
 
-def _lane(width: int) -> tuple[int, ...]:
+def lane_of(width: int) -> tuple[int, ...]:
     """The width of a head as wide_attention takes it."""
     return (0,) * (width // 8)
 
@@ -139,7 +139,7 @@ def _attend(
     if wide:
         flat = (q.reshape(-1), q.shape[1], q0, k.reshape(-1), k.shape[1], k0, v0)
         wide_attention.forward(
-            _lane(width), *flat, *layout, y.reshape(-1), lse, np.empty(longest * (2 * width + 1), kind)
+            lane_of(width), *flat, *layout, y.reshape(-1), lse, np.empty(longest * (2 * width + 1), kind)
         )
     else:
         attention.forward(width, q, q0, k, k0, k, v0, *layout, y, lse, np.empty((width + 1, longest), kind))
@@ -150,7 +150,7 @@ def _attend(
         if wide:
             work = np.empty(longest * (4 * width + 2), kind)
             flat_deltas = (delta.reshape(-1), dq.reshape(-1), dk.reshape(-1))
-            wide_attention.backward(_lane(width), *flat, *layout, y.reshape(-1), lse, *flat_deltas, dbias, work)
+            wide_attention.backward(lane_of(width), *flat, *layout, y.reshape(-1), lse, *flat_deltas, dbias, work)
         else:
             work = np.empty((2 * width + 2, longest), kind)
             attention.backward(width, q, q0, k, k0, k, v0, *layout, y, lse, delta, dq, dk, dk, dbias, work)

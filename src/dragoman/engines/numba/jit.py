@@ -73,6 +73,43 @@ def part(function: Callable[..., Any]) -> Callable[..., Any]:
     return kernel(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
+def distant(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel that others call by its address, which are compiled without it and need not know it."""
+    return kernel(function, no_cpython_wrapper=True)
+
+
+def address_of(function: Any, kinds: tuple[Any, ...]) -> int:
+    """Of a distant kernel, compiled for arguments of these types; good as long as the process lives."""
+    function.compile(kinds)
+    compiled = function.overloads[kinds]
+    address: int = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name)
+    return address
+
+
+def caller_of(kinds_for: Callable[[Any], tuple[Any, ...]]) -> Any:
+    """What calls a distant kernel that returns nothing: (its address, a tuple of arguments)
+
+    kinds_for  from the type of the first argument to those of all for which the kernel was compiled
+    """
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def called(typing: Any, address: Any, arguments: Any) -> Any:
+        given, expected = arguments.types, kinds_for(arguments.types[0])
+
+        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            machine = [context.get_value_type(kind) for kind in given]
+            if machine != [context.get_value_type(kind) for kind in expected]:
+                raise TypeError(f"a kernel compiled for {expected} is called with {given}")
+            numbers = [builder.extract_value(values[1], i) for i in range(len(given))]
+            kind = ir.FunctionType(context.get_value_type(types.none), machine)
+            builder.call(builder.inttoptr(values[0], kind.as_pointer()), numbers)
+            return context.get_dummy_value()
+
+        return types.void(types.int64, arguments), generate
+
+    return called
+
+
 @kernel
 def nothing() -> None:
     """Knows where kernels are kept."""

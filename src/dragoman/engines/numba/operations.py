@@ -48,12 +48,14 @@ def linear(
         dc = dy if kind == linear_kernels.IDENTITY else np.empty_like(dy)
         dx, dbiases = np.empty_like(x), np.empty_like(b)
         linear_kernels.linear_backward(products, dy, weights, transposed, kind, c, dc, dbiases, dx)
-        return dx, _weights_derivative(products, x, dc, weights, transposed), None if biases is None else dbiases
+        return dx, weights_derivative(products, x, dc, weights.shape, transposed), None if biases is None else dbiases
 
     return y, backward
 
 
-def _weights_derivative(products: tuple[int, int], x: Array, dc: Array, weights: Array, transposed: bool) -> Pending:
+def weights_derivative(
+    products: tuple[int, int], x: Array, dc: Array, shape: tuple[int, ...], transposed: bool
+) -> Pending:
     """x' dc, or its transpose, in pieces of so many outputs"""
     outputs = dc.shape[1]
     pieces = finest = max(1, outputs // PIECE)
@@ -68,7 +70,7 @@ def _weights_derivative(products: tuple[int, int], x: Array, dc: Array, weights:
         else:
             linear_kernels.weights_derivative(products, x, 0, dc, first, out, first, stop - first, add)
 
-    return Pending(weights.shape, weights.dtype, write, pieces, finest, dc.nbytes)
+    return Pending(shape, dc.dtype, write, pieces, finest, dc.nbytes)
 
 
 @operations.normalize.register(ENGINE)
@@ -189,7 +191,7 @@ def embed(
             return NotImplemented
         if not within(positions.astype(np.int64, copy=False), len(position_table)):
             return NotImplemented
-    kind, which = table.dtype, _checked("embed", labels, len(table))
+    kind, which = table.dtype, checked("embed", labels, len(table))
     where = NO_LABELS if positions is None else positions.astype(np.int64, copy=False)
     y = np.empty((len(labels), table.shape[1]), kind)
     places = NO_ROWS[kind] if position_table is None else position_table
@@ -198,22 +200,26 @@ def embed(
     def backward(dy: Array) -> tuple[Pending, Pending | None]:
         delta = np.ascontiguousarray(dy)
 
-        def scattered(numbers: Array, factor: float) -> Any:
-            def write(out: Array, add: bool, *_: int) -> None:
-                buffer = np.empty(out.shape[1], kind)
-                rows.scatter(delta, numbers, kind.type(factor), out, add, *dropped(dropout, kind), buffer)
-
-            return write
-
-        dtable = Pending(table.shape, kind, scattered(which, scale), kept=delta.nbytes)
+        dtable = Pending(table.shape, kind, scattered(delta, which, scale, dropout), kept=delta.nbytes)
         if position_table is None:
             return dtable, None
-        return dtable, Pending(position_table.shape, kind, scattered(where, 1.0))
+        return dtable, Pending(position_table.shape, kind, scattered(delta, where, 1.0, dropout))
 
     return y, backward
 
 
-def _checked(operation: str, labels: Array, size: int) -> Array:
+def scattered(delta: Array, labels: Array, factor: float, dropout: Dropout | None) -> Any:
+    """What writes the derivative of a table, of which each label had a row."""
+    kind = delta.dtype
+
+    def write(out: Array, add: bool, *_: int) -> None:
+        buffer = np.empty(out.shape[1], kind)
+        rows.scatter(delta, labels, kind.type(factor), out, add, *dropped(dropout, kind), buffer)
+
+    return write
+
+
+def checked(operation: str, labels: Array, size: int) -> Array:
     """Labels as kernels take them, all of them in the vocabulary."""
     if labels.dtype.kind not in "iu" or not within(labels.astype(np.int64, copy=False), size):
         check_labels(operation, labels, size)
@@ -228,7 +234,7 @@ def _goals(
         return None
     if weights is not None and weights.shape != targets.shape:
         return None
-    which = _checked("cross_entropy", targets, shape[1])
+    which = checked("cross_entropy", targets, shape[1])
     w = np.ones(shape[0], kind) if weights is None else weights.astype(kind, copy=False)
     positions = float(w.sum() if total is None else total)
     return (which, w, positions, float(smoothing)) if positions else None
@@ -286,9 +292,9 @@ def linear_cross_entropy(
         return NotImplemented
     products, kind = products_of(x.dtype), x.dtype
     b = NO_NUMBERS[kind] if biases is None else biases
-    strips = math.ceil(len(x) / max(LEAST_STRIP, 3 * inputs // 2))
-    delta, dx = np.empty((math.ceil(len(x) / strips), size), kind), np.empty_like(x)
-    dweights, dbiases = NO_ROWS[kind] if strips == 1 else np.empty_like(weights), np.empty_like(b)
+    strip = math.ceil(len(x) / math.ceil(len(x) / max(LEAST_STRIP, 3 * inputs // 2)))
+    delta, dx, dbiases = np.empty((strip, size), kind), np.empty_like(x), np.empty_like(b)
+    dweights = NO_ROWS[kind] if strip == len(x) else np.empty_like(weights)
     error, hits = linear_kernels.linear_cross_entropy(
         products, x, weights, transposed, b, *goals, delta, dx, dweights, dbiases
     )
@@ -298,7 +304,9 @@ def linear_cross_entropy(
         if derror != 1:
             for derivative in (delta, dx, dweights, dbiases):
                 np.multiply(derivative, derror, out=derivative)
-        found = _weights_derivative(products, x, delta, weights, transposed) if strips == 1 else _there(dweights)
+        found = (
+            weights_derivative(products, x, delta, weights.shape, transposed) if strip == len(x) else _there(dweights)
+        )
         return dx, found, None if biases is None else dbiases
 
     return (value, float(hits)), backward

@@ -32,6 +32,7 @@ DEEP = np.int64(512)  # inputs that are summed up at a time
 LEAST_ROWS = 20  # any number from here on is a sum of fives and sixes, so that no other tiles are needed
 OURS = ("haswell", "zen")  # what OpenBLAS calls processors with vectors of 8 numbers and no wider ones
 LINE = 64  # bytes the processor fetches at a time: vectors that lie across two take two fetches
+TURNED, STRAIGHT = np.bool_(True), np.bool_(False)  # no literals: kernels would be compiled anew for each
 NOTHING, BIASES, ITSELF = np.int64(0), np.int64(1), np.int64(2)  # what the sums of C begin with
 
 

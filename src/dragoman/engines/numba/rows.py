@@ -9,7 +9,7 @@ import numpy as np
 
 from dragoman.engines.numba.arithmetic import exponential
 from dragoman.engines.numba.baton import enter, leave
-from dragoman.engines.numba.jit import kernel, part
+from dragoman.engines.numba.jit import distant, kernel, part
 
 FIRST, SECOND, GOLDEN = np.uint32(0x7FEB352D), np.uint32(0x846CA68B), np.uint32(0x9E3779B9)
 S16, S15 = np.uint32(16), np.uint32(15)
@@ -101,8 +101,8 @@ def sum_rows(x: Any, total: Any) -> None:
             total[j] += row[j]
 
 
-@kernel
-def add_normalize(
+@distant
+def sum_normalized(
     update: Any,
     residual: Any,
     gamma: Any,
@@ -119,7 +119,6 @@ def add_normalize(
     scale: Any,
 ) -> None:
     """total = residual + dropout(update), y = gamma N(total) + beta; statistics [N, 3]: mean, 1/r, 1/sigma (or 1/r)"""
-    leave()
     one = total.dtype.type(1)
     d = total.shape[1]
     for i in range(total.shape[0]):
@@ -133,15 +132,26 @@ def add_normalize(
             for j in range(d):
                 t[j] = x[j] + u[j]
         standardize(t, out, gamma, beta, statistics[i], inside, epsilon, one)
-    enter()
 
 
 @kernel
-def normalize(x: Any, gamma: Any, beta: Any, y: Any, statistics: Any, inside: Any, epsilon: Any) -> None:
+def add_normalize(*given: Any) -> None:
     leave()
+    sum_normalized(*given)
+    enter()
+
+
+@distant
+def normalized(x: Any, gamma: Any, beta: Any, y: Any, statistics: Any, inside: Any, epsilon: Any) -> None:
     one = x.dtype.type(1)
     for i in range(x.shape[0]):
         standardize(x[i], y[i], gamma, beta, statistics[i], inside, epsilon, one)
+
+
+@kernel
+def normalize(*given: Any) -> None:
+    leave()
+    normalized(*given)
     enter()
 
 
@@ -167,8 +177,8 @@ def standardize(t: Any, out: Any, gamma: Any, beta: Any, saved: Any, inside: Any
         out[j] = (t[j] - mean) * inverse * gamma[j] + beta[j]
 
 
-@kernel
-def normalize_backward(
+@distant
+def differentiate_normalized(
     dy: Any,
     dtotal: Any,
     has_dtotal: Any,
@@ -186,7 +196,6 @@ def normalize_backward(
     scale: Any,
 ) -> None:
     """(4.3.5)-(4.3.7) row by row; dsum takes in the delta of the sum; dupdate = mask * dsum"""
-    leave()
     d = total.shape[1]
     dgamma[:] = 0
     dbeta[:] = 0
@@ -217,11 +226,17 @@ def normalize_backward(
             for j in range(d):
                 word = mix(np.uint32(row_key + np.uint32(j) * GOLDEN))
                 du[j] = ds[j] * scale if word >= threshold else ds[j] * 0
-    enter()
 
 
 @kernel
-def embed(
+def normalize_backward(*given: Any) -> None:
+    leave()
+    differentiate_normalized(*given)
+    enter()
+
+
+@distant
+def look_up(
     table: Any,
     labels: Any,
     position_table: Any,
@@ -235,7 +250,6 @@ def embed(
     threshold: Any,
     scale: Any,
 ) -> None:
-    leave()
     d = table.shape[1]
     for i in range(labels.shape[0]):
         word_row, out = table[labels[i]], y[i]
@@ -248,6 +262,12 @@ def embed(
                 out[j] = word_row[j] * factor
         if dropped:
             drop_row(out, key, first_row + i, threshold, scale)
+
+
+@kernel
+def embed(*given: Any) -> None:
+    leave()
+    look_up(*given)
     enter()
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from dragoman.engines.numba.arithmetic import exponential, maximum
 from dragoman.engines.numba.baton import enter, leave
-from dragoman.engines.numba.jit import kernel, part
+from dragoman.engines.numba.jit import distant, kernel, part
 from dragoman.engines.numba.lanes import load, multiply_add, spread, store, store_sums, together
 
 ZERO, ONE = np.float32(0), np.float32(1)
@@ -130,8 +130,8 @@ def copy_rows(lane: Any, a: Any, at: Any, step: Any, out: Any, ot: Any, out_step
             store(out, ot + j * out_step + c, load(a, at + j * step + c))
 
 
-@kernel
-def forward(
+@distant
+def attend(
     lane: Any,
     q: Any,
     qs: Any,
@@ -150,7 +150,6 @@ def forward(
     lse: Any,
     work: Any,
 ) -> None:
-    leave()
     W = 8 * len(lane)
     depth, size = heads * W, work.shape[0] // (2 * W + 1)
     keyed, valued, row = work[: size * W], work[size * W : 2 * size * W], work[2 * size * W :]
@@ -175,6 +174,12 @@ def forward(
                     total += e
                 combine(lane, row, limit, valued, ONE / total if limit else ZERO, out, ot)
                 lse[first + i, r] = top + np.float32(math.log(total)) if limit else ZERO
+
+
+@kernel
+def forward(*given: Any) -> None:
+    leave()
+    attend(*given)
     enter()
 
 
@@ -214,8 +219,8 @@ def step(
     enter()
 
 
-@kernel
-def backward(
+@distant
+def attend_backward(
     lane: Any,
     q: Any,
     qs: Any,
@@ -238,7 +243,6 @@ def backward(
     dbias: Any,
     work: Any,
 ) -> None:
-    leave()
     W = 8 * len(lane)
     relative, reach = bias.shape[0] > 0, (bias.shape[1] - 1) // 2
     depth, size = heads * W, work.shape[0] // (4 * W + 2)
@@ -274,4 +278,10 @@ def backward(
                 combine(lane, dweights, limit, keyed, scale, dq, qt)
             copy_rows(lane, dkeyed, 0, W, dk, kt, ks, keys)
             copy_rows(lane, dvalued, 0, W, dk, vt, ks, keys)
+
+
+@kernel
+def backward(*given: Any) -> None:
+    leave()
+    attend_backward(*given)
     enter()

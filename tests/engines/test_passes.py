@@ -1,0 +1,162 @@
+"""A whole pass at once has the gradient of the graph, is only run where it knows the network, and leaves the rest."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import weakref
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dragoman import Batch, Transformer
+from dragoman.engines.numba.passes import operations as passes
+from dragoman.engines.numba.passes import program as programs
+from dragoman.errors import LabelError, NonFiniteError
+from dragoman.graph import Array
+from dragoman.layers import Run
+from dragoman.loss import CrossEntropy, Loss, LossIndex
+from dragoman.operations import Noise
+from dragoman.training.workers import Workers
+from tests.engines.test_engine_training import batch, transformer
+from tests.networks.small_networks import scatter
+
+INDEX = LossIndex(CrossEntropy(0.1))
+KINDS: list[dict[str, Any]] = [
+    {"block": block, "positions": positions, "dropout": dropout, "tied": tied, **more}
+    for (block, dropout), (positions, tied, more) in itertools.product(
+        [("pre", 0.0), ("pre", 0.3), ("post", 0.0), ("post", 0.3)],
+        [
+            ("half_sinusoid", "none", {"layers": 1}),
+            ("relative", "none", {"activation": "gelu", "normalization": "outside"}),
+            ("none", "output", {"activation": "identity", "attention_biases": False}),
+            ("relative", "all", {"layers": 3, "heads": 2, "relative_reach": 2}),
+        ],
+    )
+]
+
+
+def made(**settings: Any) -> Transformer:
+    network: Transformer = scatter(transformer(**settings))
+    network.theta.values *= 0.5
+    return network
+
+
+def at_once(network: Transformer, pairs: Batch, run: Run | None = None) -> Any:
+    return network.pass_at_once(pairs, run or Run(), 0.1, None)
+
+
+def through_the_graph(network: Transformer, pairs: Batch, run: Run) -> tuple[Loss, Array]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Transformer, "pass_at_once", lambda *_: None)
+        return INDEX.differentiate(network, pairs, run)
+
+
+@pytest.mark.parametrize("settings", KINDS)
+@pytest.mark.parametrize("sentences", [1, 30])
+def test_the_gradient_is_that_of_the_graph(numba: None, settings: dict[str, Any], sentences: int) -> None:
+    network, pairs, run = made(**settings), batch(sentences), Run(Noise(5, 6))
+    assert at_once(network, pairs, run) is not None
+    loss, gradient = INDEX.differentiate(network, pairs, run)
+    expected, reference = through_the_graph(network, pairs, run)
+    assert (loss.error, loss.hits) == (expected.error, expected.hits)
+    for name, parameter in network.named_parameters():
+        wanted, found = network.theta.view(reference, parameter), network.theta.view(gradient, parameter)
+        np.testing.assert_allclose(found, wanted, atol=1e-6 * np.abs(reference).max(), err_msg=name)
+        assert np.abs(wanted).max() > 0, name
+
+
+def test_the_gradient_is_that_of_double_precision(numba: None) -> None:
+    """The graph in double precision is checked numerically elsewhere."""
+    settings: dict[str, Any] = {"block": "pre", "positions": "relative", "activation": "gelu"}
+    single, double, pairs, run = made(**settings), made(dtype=np.float64, **settings), batch(), Run(Noise(1, 2))
+    double.theta.values[:] = single.theta.values
+    assert at_once(single, pairs, run) is not None
+    assert at_once(double, pairs, run) is None
+    loss, gradient = INDEX.differentiate(single, pairs, run)
+    expected, reference = INDEX.differentiate(double, pairs, run)
+    np.testing.assert_allclose(gradient, reference, atol=2e-6 * np.abs(reference).max())
+    assert loss.error == pytest.approx(expected.error, rel=1e-5)
+
+
+def test_weights_of_positions_count(numba: None) -> None:
+    network, pairs = made(block="post"), batch()
+    weights = np.random.default_rng(0).uniform(0, 2, len(pairs.labels))
+    weighted = Batch(pairs.labels, pairs.offsets, pairs.targets, weights, pairs.source)
+    _, gradient = INDEX.differentiate(network, weighted, Run())
+    _, expected = through_the_graph(network, weighted, Run())
+    np.testing.assert_allclose(gradient, expected, atol=1e-6 * np.abs(expected).max())
+    assert np.abs(gradient - INDEX.differentiate(network, pairs, Run())[1]).max() > 1e-4
+
+
+def test_threads_have_their_shards_and_the_same_bits(numba: None) -> None:
+    network, pairs, run = made(block="pre", dropout=0.2), batch(40), Run(Noise(1, 9))
+    workers = Workers(2)
+    found = [workers.differentiate(INDEX, network, pairs, run)[1].copy() for _ in range(10)]
+    workers.close()
+    assert len({gradient.tobytes() for gradient in found}) == 1
+    _, expected = through_the_graph(network, pairs, run)
+    np.testing.assert_allclose(found[0], expected, atol=2e-6 * np.abs(expected).max())
+
+
+def test_what_was_learned_since_counts(numba: None) -> None:
+    """Of theta, a program knows where things stand and not what they are."""
+    network, pairs = made(block="pre"), batch()
+    before = INDEX.differentiate(network, pairs)[0].error
+    network.theta.values *= 0.9
+    assert INDEX.differentiate(network, pairs)[0].error == through_the_graph(network, pairs, Run())[0].error != before
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"positions": "learned", "maximum_length": 40},
+        {"positions": "one_hot", "maximum_length": 10},
+        {"activation": "tanh"},
+        {"depth": 12, "heads": 3},
+        {"dtype": np.float64},
+    ],
+)
+def test_other_networks_are_left_to_the_graph(numba: None, settings: dict[str, Any]) -> None:
+    assert at_once(made(**settings), batch()) is None
+
+
+def test_what_only_a_graph_can_do_is_left_to_it(numba: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    network, pairs = made(block="pre"), batch()
+    assert at_once(network, pairs) is not None
+    assert at_once(network, pairs, Run(maps=[])) is None
+    network.output.weights.frozen = True
+    assert at_once(network, pairs) is None
+    network.output.weights.frozen = False
+    monkeypatch.setattr(passes, "MOST", 1000)  # bytes
+    assert at_once(network, pairs) is None
+
+
+def test_other_engines_have_no_such_pass() -> None:
+    assert at_once(made(block="pre"), batch()) is None
+
+
+def test_mistakes_are_told(numba: None) -> None:
+    network, pairs = made(block="pre"), batch()
+    for labels, source in ((np.full_like(pairs.labels, 30), pairs.source), (pairs.labels, None)):
+        wrong = pairs.source if source is None else source
+        assert wrong is not None
+        given = wrong if source is not None else Batch(np.full_like(wrong.labels, -1), wrong.offsets)
+        with pytest.raises(LabelError):
+            INDEX.differentiate(network, Batch(labels, pairs.offsets, pairs.targets, source=given))
+    network.theta.values[:] = np.nan
+    with pytest.raises(NonFiniteError), np.errstate(all="ignore"):
+        INDEX.differentiate(network, pairs)
+
+
+def test_programs_are_few_and_keep_no_network(numba: None) -> None:
+    networks = [made(block="pre", perceptron_depth=8 * (i + 1), layers=1) for i in range(6)]
+    for network in networks:
+        assert at_once(network, batch(3)) is not None
+    assert len(programs._programs) <= programs.MOST_PROGRAMS
+    kept = weakref.ref(networks[-1].theta.values)
+    del network
+    networks.clear()
+    gc.collect()
+    assert kept() is None
