@@ -17,6 +17,7 @@ from dragoman.graph import Array, current_engine, use_engine
 from dragoman.layers import Run
 from dragoman.loss import CrossEntropy, LossIndex, MeanSquaredError, Regularization
 from dragoman.operations import Noise
+from dragoman.operations.sweeps import sum_of_squares
 from dragoman.optimization import Adam, AdamW
 from dragoman.training.averaging import follow
 from dragoman.training.workers import Workers
@@ -175,3 +176,12 @@ def test_an_engine_that_does_not_exist_is_told(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("DRAGOMAN_ENGINE", "abacus")
     with pytest.raises(ConfigurationError, match="'abacus'; there is numba, numpy"):
         use_fastest()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_squares_are_summed(numba, dtype):
+    vector = np.random.default_rng(0).standard_normal(10_001).astype(dtype)
+    exact = float(np.square(vector, dtype=np.float64).sum())
+    assert sum_of_squares(vector) == pytest.approx(exact, rel=1e-5)
+    assert sum_of_squares(vector[::3]) == pytest.approx(float(np.square(vector[::3], dtype=np.float64).sum()), rel=1e-5)
+    assert np.isnan(sum_of_squares(np.array([1.0, np.nan], dtype)))

@@ -19,6 +19,8 @@ from tests.strategies import generators, offsets
 pytest.importorskip("numba")
 import dragoman.engines.numba  # noqa: F401
 from dragoman.engines.numba import blas
+from dragoman.engines.numba.operations import weights_derivative
+from dragoman.engines.numba.products import products_of
 
 KINDS = [np.float32, np.float64]
 TOLERANCE = {np.float32: 3e-5, np.float64: 1e-11}
@@ -304,3 +306,27 @@ def test_additive_attention(kind, rng, ends, width, depth):
     values = drawn(rng, kind, memory[-1], depth)
     pair = both(operations.attend_additive, *inputs, values, offsets=ends, memory_offsets=memory)
     assert_same(pair, kind)
+
+
+@pytest.mark.parametrize(("inputs", "outputs", "rows"), [(8, 512, 333), (16, 1000, 37), (24, 520, 90), (64, 1030, 333)])
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("add", [False, True])
+def test_where_a_derivative_is_cut_leaves_its_bits(numba, inputs, outputs, rows, transposed, add):
+    """Threads cut it as they are free: the same training must come of it all the same."""
+    rng = np.random.default_rng(inputs)
+    x, dc = (rng.standard_normal((rows, size)).astype(np.float32) for size in (inputs, outputs))
+    shape = (outputs, inputs) if transposed else (inputs, outputs)
+    begun = rng.standard_normal(shape).astype(np.float32)
+    pending = weights_derivative(products_of(x.dtype), x, dc, shape, transposed)
+    found, pieces = set(), pending.pieces
+    while pieces <= pending.finest:
+        out = begun.copy()
+        for piece in range(pieces):
+            pending.write(out, add, piece, pieces)
+        found.add(out.tobytes())
+        pieces *= 2
+    assert len(found) == 1
+    expected = (dc.T @ x if transposed else x.T @ dc) + (begun if add else 0)
+    np.testing.assert_allclose(out, expected, atol=2e-5 * rows**0.5)
+    if inputs >= 20 and products_of(x.dtype)[1]:
+        assert pending.finest > pending.pieces

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import gc
 import itertools
+import subprocess
+import sys
 import weakref
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from dragoman import Batch, Transformer
+from dragoman.engines.numba import products
 from dragoman.engines.numba.passes import operations as passes
 from dragoman.engines.numba.passes import program as programs
-from dragoman.errors import LabelError, NonFiniteError
+from dragoman.errors import GraphError, LabelError, NonFiniteError, ShapeError
 from dragoman.graph import Array
 from dragoman.layers import Run
 from dragoman.loss import CrossEntropy, Loss, LossIndex
@@ -38,7 +42,8 @@ KINDS: list[dict[str, Any]] = [
 
 
 def made(**settings: Any) -> Transformer:
-    network: Transformer = scatter(transformer(**settings))
+    vocabularies = {} if settings.get("tied") == "all" else {"source_vocabulary": 37}
+    network: Transformer = scatter(transformer(**{**vocabularies, **settings}))
     network.theta.values *= 0.5
     return network
 
@@ -91,7 +96,8 @@ def test_weights_of_positions_count(numba: None) -> None:
 
 
 def test_threads_have_their_shards_and_the_same_bits(numba: None) -> None:
-    network, pairs, run = made(block="pre", dropout=0.2), batch(40), Run(Noise(1, 9))
+    """Some matrices are wide enough to be cut in halves for whoever is free."""
+    network, pairs, run = made(block="pre", dropout=0.2, perceptron_depth=300), batch(40), Run(Noise(1, 9))
     workers = Workers(2)
     found = [workers.differentiate(INDEX, network, pairs, run)[1].copy() for _ in range(10)]
     workers.close()
@@ -106,6 +112,15 @@ def test_what_was_learned_since_counts(numba: None) -> None:
     before = INDEX.differentiate(network, pairs)[0].error
     network.theta.values *= 0.9
     assert INDEX.differentiate(network, pairs)[0].error == through_the_graph(network, pairs, Run())[0].error != before
+
+
+def test_the_products_of_a_blas_will_do(numba: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    network, pairs, run = made(block="pre"), batch(30), Run(Noise(1, 9))
+    _, expected = through_the_graph(network, pairs, run)
+    products._callback()
+    monkeypatch.setattr(products, "ours", lambda: False)
+    _, gradient = INDEX.differentiate(network, pairs, run)
+    np.testing.assert_allclose(gradient, expected, atol=2e-6 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize(
@@ -129,6 +144,9 @@ def test_what_only_a_graph_can_do_is_left_to_it(numba: None, monkeypatch: pytest
     network.output.weights.frozen = True
     assert at_once(network, pairs) is None
     network.output.weights.frozen = False
+    network.reference_embedding.dropout = 0.5  # not as the others
+    assert at_once(network, pairs) is None
+    network.reference_embedding.dropout = network.configuration.dropout
     monkeypatch.setattr(passes, "MOST", 1000)  # bytes
     assert at_once(network, pairs) is None
 
@@ -145,6 +163,12 @@ def test_mistakes_are_told(numba: None) -> None:
         given = wrong if source is not None else Batch(np.full_like(wrong.labels, -1), wrong.offsets)
         with pytest.raises(LabelError):
             INDEX.differentiate(network, Batch(labels, pairs.offsets, pairs.targets, source=given))
+    with pytest.raises(GraphError, match="nothing was recorded"):
+        INDEX.differentiate(network.plain, pairs)
+    assert pairs.source is not None
+    for rows in (np.ones((len(pairs.labels), 1), int), np.ones((len(pairs.labels), 32), np.float32)):
+        with pytest.raises((LabelError, ShapeError)):
+            INDEX.differentiate(network, Batch(rows, pairs.offsets, pairs.targets, source=pairs.source))
     network.theta.values[:] = np.nan
     with pytest.raises(NonFiniteError), np.errstate(all="ignore"):
         INDEX.differentiate(network, pairs)
@@ -160,3 +184,40 @@ def test_programs_are_few_and_keep_no_network(numba: None) -> None:
     networks.clear()
     gc.collect()
     assert kept() is None
+
+
+WITHOUT_MEMORY = """
+import resource
+from dragoman.engines.numba.passes import program
+from dragoman.graph import use_engine
+from tests.engines.test_passes import INDEX, batch, made
+use_engine("numba")
+network, pairs = made(block="pre"), batch(200)
+INDEX.differentiate(network, pairs)  # so that all is compiled
+run = program.Pass.run
+def within_what_it_has(self, name):
+    used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used, resource.RLIM_INFINITY))
+    taken, size = [], 1 << 24
+    while size > 1 << 12:
+        try:
+            taken.append(bytearray(size))
+        except MemoryError:
+            size //= 2
+    try:
+        run(self, name)
+    finally:
+        taken.clear()
+        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+program.Pass.run = within_what_it_has
+try:
+    INDEX.differentiate(network, pairs)
+except MemoryError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="asks Linux how much memory the process has")
+def test_want_of_memory_is_told(numba: None) -> None:
+    done = subprocess.run([sys.executable, "-c", WITHOUT_MEMORY], capture_output=True, text=True, check=True)
+    assert "smaller batches" in done.stdout

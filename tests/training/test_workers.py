@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 import time
 import weakref
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -17,6 +21,7 @@ from dragoman.layers import Run
 from dragoman.loss import CrossEntropy, LossIndex, MeanSquaredError, Regularization
 from dragoman.operations import Noise
 from dragoman.optimization import optimizer as optimizer_module
+from dragoman.training import workers as workers_module
 from dragoman.training.workers import Workers, physical_cores
 from tests.training.perceptrons import Perceptrons
 from tests.training.small_trainings import CURVE, POINTS, TRAINING, Case, Heard, dropping, small_transformer
@@ -199,3 +204,43 @@ def test_what_threads_worked_on_is_not_kept() -> None:
         time.sleep(0.01)
     assert kept() is None
     workers.close()
+
+
+def test_an_interrupt_before_the_first_shard_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that wait for the shard of the thread that was interrupted are let go, and work again afterwards."""
+    workers, network, index = Workers(2), small_transformer(), LossIndex()
+    batch, main, interrupted = TRAINING.batch(np.arange(17)), threading.get_ident(), []
+
+    @contextmanager
+    def turns(_: int) -> Iterator[Any]:
+        def begin() -> None:
+            if threading.get_ident() == main and not interrupted:
+                interrupted.append(True)
+                raise KeyboardInterrupt
+
+        yield begin
+
+    monkeypatch.setattr(workers_module, "turns", turns)
+    with pytest.raises(KeyboardInterrupt):
+        workers.differentiate(index, network, batch, Run())
+    _, gradient = workers.differentiate(index, network, batch, Run())
+    np.testing.assert_allclose(gradient, index.differentiate(network, batch)[1], atol=1e-6)
+    workers.close()
+
+
+def test_a_forked_process_hires_its_own_threads() -> None:
+    if not hasattr(os, "fork"):
+        pytest.skip("needs a system that forks")
+    program = """
+import os, warnings
+warnings.simplefilter("ignore")  # of threads in a process that forks: just what is tried
+from dragoman.training.workers import Workers
+workers = Workers(2)
+workers.map(abs, [-1, -2])
+child = os.fork()
+found = workers.map(abs, [-3, -4])
+if not child:
+    os._exit(found != [3, 4])
+raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    assert subprocess.run([sys.executable, "-c", program], timeout=120, check=False).returncode == 0

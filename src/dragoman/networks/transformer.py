@@ -367,8 +367,15 @@ class Transformer(Network):
 
         None where that is asked for which only a graph can tell, or no engine knows how.
         """
-        source, learned = batch.source, self.source_embedding.position_table is not None
-        if source is None or batch.targets is None or run.maps is not None or learned:
+        source, rate = batch.source, self.configuration.dropout
+        if (
+            source is None
+            or batch.targets is None
+            or run.maps is not None
+            or not isinstance(self.output.biases, Parameter)
+        ):
+            return None
+        if self.source_embedding.position_table is not None or any(layer.dropout != rate for layer in self._dropping):
             return None
         if any(parameter.frozen for parameter in self.theta.parameters):
             return None
@@ -377,7 +384,7 @@ class Transformer(Network):
             return None
         sides = [Sequences(side.labels, side.offsets, side.first_row) for side in (source, batch)]
         goals = Goals(batch.targets, batch.loss_weights, smoothing, total)
-        dropping = Dropping(self.configuration.dropout, run.noise, self._sites)
+        dropping = Dropping(rate, run.noise, self._sites)
         found = pass_through(flat, *sides, goals, dropping)
         if found is None:
             return None
@@ -388,15 +395,26 @@ class Transformer(Network):
         return {start(parameter): parameter for parameter in self.theta.parameters}
 
     @cached_property
+    def _normalizations(self) -> tuple[list[Normalization], list[Normalization]]:
+        """Those of the encoders and of the decoders; the last are the stacks' own (pre-norm)."""
+        encoders = [normalization for block in self.encoder for normalization in block.normalizations()]
+        decoders = [normalization for block in self.decoder for normalization in block.normalizations()]
+        if self.encoder_normalization is not None and self.decoder_normalization is not None:
+            return [*encoders, self.encoder_normalization], [*decoders, self.decoder_normalization]
+        return encoders, decoders
+
+    @cached_property
+    def _dropping(self) -> list[Normalization | Embedding]:
+        """All layers that drop."""
+        encoders, decoders = self._normalizations
+        return [*encoders, *decoders, self.source_embedding, self.reference_embedding]
+
+    @cached_property
     def _sites(self) -> Array:
         """operations.passing.Dropping's"""
         sites = np.zeros((2, 3 * self.configuration.layers + 2), np.int64)
-        encoders = [normalization for block in self.encoder for normalization in block.normalizations()]
-        decoders = [normalization for block in self.decoder for normalization in block.normalizations()]
-        stacks = (encoders, self.encoder_normalization), (decoders, self.decoder_normalization)
-        for row, (normalizations, last) in zip(sites, stacks, strict=True):
-            found = [normalization.site for normalization in [*normalizations, *([last] if last else [])]]
-            row[: len(found)] = found
+        for row, normalizations in zip(sites, self._normalizations, strict=True):
+            row[: len(normalizations)] = [normalization.site for normalization in normalizations]
         sites[:, -1] = self.source_embedding.site, self.reference_embedding.site
         return sites
 

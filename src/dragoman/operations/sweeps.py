@@ -1,4 +1,4 @@
-"""Sweeps over the flat vectors of a training. Without an engine that has them, they do nothing and say so.
+"""Sweeps over the flat vectors of a training. Without an engine that has them, most do nothing and say so.
 
 The equations stand where they belong, in `optimization` and in the training loop; these are the places where an engine
 does them in one pass over memory.
@@ -6,7 +6,14 @@ does them in one pass over memory.
 
 from __future__ import annotations
 
+import numpy as np
+
 from dragoman.graph import Array, replaceable
+
+
+@replaceable
+def sum_of_squares(vector: Array) -> float:
+    return float(np.dot(vector, vector))
 
 
 @replaceable

@@ -11,6 +11,7 @@ import numpy as np
 
 from dragoman.errors import ConfigurationError, NonFiniteError, ShapeError
 from dragoman.graph import Array, Theta
+from dragoman.operations.sweeps import sum_of_squares
 
 PART = 1 << 17  # numbers
 WORTH = 1 << 18  # numbers that are worth calling other threads for, when they are only read
@@ -83,7 +84,7 @@ def gradient_norm(theta: Theta, gradient: Array, each: Each = map) -> float:
     """Euclidean norm of the gradient of the trainable parameters."""
 
     def square(part: slice) -> float:
-        return float(np.dot(gradient[part], gradient[part]))
+        return sum_of_squares(gradient[part])
 
     with np.errstate(all="ignore"):  # what is not finite is told by whoever asked
         squares = sum((each if gradient.size > WORTH else map)(square, parts_of(theta.trainable())), 0.0)

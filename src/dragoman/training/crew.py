@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import weakref
 from collections.abc import Callable
 from queue import SimpleQueue
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any
 
 from dragoman.engines import await_rest, rest_after_call
@@ -19,36 +20,51 @@ class Crew:
 
     def __init__(self, size: int) -> None:
         self.size = size
+        self._lock = Lock()
         self._calls: SimpleQueue[Call | None] | None = None  # none before the first call
+        self._process = 0  # that the threads belong to
 
-    def together(self, function: Callable[[], Any]) -> list[Any]:
-        """What the function returns, here and on every thread; all are through when it raises what one has raised."""
-        if self._calls is None:
-            self._calls = self._hire()
-        outcomes: SimpleQueue[Outcome] = SimpleQueue()
-        for _ in range(self.size):
-            self._calls.put((function, outcomes))
+    def together(self, function: Callable[[], Any], failed: Callable[[], Any] = lambda: None) -> list[Any]:
+        """What the function returns, here and on every thread; all are through when it raises what one has raised.
+
+        failed  lets the others end when one will not do its part
+        """
+        calls, outcomes = self._hired(), SimpleQueue[Outcome]()
+        called, found = 0, list[Outcome]()
         try:
-            found = [_outcome(function)]
-        finally:
+            for _ in range(self.size):
+                calls.put((function, outcomes))
+                called += 1
+            found.append(_outcome(function))
             await_rest()
-            others = [outcomes.get() for _ in range(self.size)]
-        for _, error in (*found, *others):
-            if error is not None:
-                raise error
-        return [value for value, _ in (*found, *others)]
+        except BaseException as error:  # an interrupt may come anywhere
+            found.append((None, error))
+        if any(error is not None for _, error in found):
+            failed()
+        found += _collected(outcomes, called)
+        errors = [error for _, error in found if error is not None]
+        if not errors:
+            return [value for value, _ in found]
+        try:
+            raise errors[0]
+        finally:
+            del found, errors  # or they would keep themselves alive, with all that the frames of the error hold
 
-    def _hire(self) -> SimpleQueue[Call | None]:
-        calls: SimpleQueue[Call | None] = SimpleQueue()
-        for _ in range(self.size):
-            Thread(target=_serve, args=(calls,), name="dragoman", daemon=True).start()
-        self._dismiss = weakref.finalize(self, _dismiss, calls, self.size)
-        return calls
+    def _hired(self) -> SimpleQueue[Call | None]:
+        """Where calls are taken from; a process that was forked has no threads but its own."""
+        with self._lock:
+            if self._calls is None or self._process != os.getpid():
+                self._calls, self._process = SimpleQueue(), os.getpid()
+                for _ in range(self.size):
+                    Thread(target=_serve, args=(self._calls,), name="dragoman", daemon=True).start()
+                self._dismiss = weakref.finalize(self, _dismiss, self._calls, self.size)
+            return self._calls
 
     def close(self) -> None:
-        if self._calls is not None:
-            self._dismiss()
-            self._calls = None
+        with self._lock:
+            if self._calls is not None:
+                self._dismiss()
+                self._calls = None
 
 
 def _serve(calls: SimpleQueue[Call | None]) -> None:
@@ -66,6 +82,17 @@ def _outcome(function: Callable[[], Any]) -> Outcome:
         return function(), None
     except BaseException as error:
         return None, error
+
+
+def _collected(outcomes: SimpleQueue[Outcome], count: int) -> list[Outcome]:
+    """Those of all that were called, interrupts or not: while one is at work, what it writes to is not at rest."""
+    found, late = list[Outcome](), list[Outcome]()
+    while len(found) < count:
+        try:
+            found.append(outcomes.get())
+        except KeyboardInterrupt as interrupt:
+            late.append((None, interrupt))
+    return found + late
 
 
 def _dismiss(calls: SimpleQueue[Call | None], size: int) -> None:

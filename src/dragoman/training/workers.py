@@ -82,21 +82,28 @@ class Workers:
         self._gradient: Array = np.empty(0)
         self._views: dict[int, Array] = {}
 
-    def map(self, function: Callable[[A], B], items: Sequence[A]) -> list[B]:
-        """The function of every item, in the order of the items; whichever thread is free takes the next."""
+    def map(self, function: Callable[[A], B], items: Sequence[A], failed: Callable[[], Any] = lambda: None) -> list[B]:
+        """The function of every item, in the order of the items; whichever thread is free takes the next.
+
+        failed  where items wait for each other: lets them end when one of them will not
+        """
         if self.threads < 2 or len(items) < 2:
             return [function(item) for item in items]
         told, left = np.geterr(), iter(range(len(items)))  # the next of a range is handed out once, to any thread
 
         def several() -> dict[int, B]:
-            # a thread does not inherit what the one that asked wants told
-            begin()
-            with nullcontext() if told == USUAL else np.errstate(**told):
-                return {i: function(items[i]) for i in left}
+            try:
+                begin()
+                # a thread does not inherit what the one that asked wants told
+                with nullcontext() if told == USUAL else np.errstate(**told):
+                    return {i: function(items[i]) for i in left}
+            except BaseException:
+                failed()
+                raise
 
         found: dict[int, B] = {}
         with turns(self.threads) as begin:
-            for some in self._crew.together(several):
+            for some in self._crew.together(several, failed):
                 found |= some
         return [found[i] for i in range(len(items))]
 
@@ -117,7 +124,7 @@ class Workers:
             with gathering.share(number) as share:
                 return loss_index.differentiate_error(network, prepare(shards[number]), share, run, total)
 
-        found = self.map(differentiate, range(len(shards)))
+        found = self.map(differentiate, range(len(shards)), gathering.end)
         error, hits = sum(e for e, _ in found), sum(h for _, h in found)
         return loss_index.regularized(network, error, hits, total, gradient), gradient
 

@@ -68,8 +68,7 @@ def cross_entropy(logits: Any, targets: Any, weights: Any, total: Any, smoothing
 def cross_entropy_delta(logits: Any, dbiases: Any, targets: Any, weights: Any, total: Any, smoothing: Any) -> Any:
     """The same; the logits become their delta (4.2.4), whose rows dbiases gets (none: a vector of no size)
 
-    In place because a second matrix would cost as much as the arithmetic; and only in place because the compiler does
-    not vectorise loops over two arrays that may be one.
+    In place because a second matrix would cost as much as the arithmetic.
     """
     error, hits = 0.0, 0.0
     biased = dbiases.size > 0

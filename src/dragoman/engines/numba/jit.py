@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import njit, types
 from numba.core import sigutils
@@ -73,8 +74,14 @@ def part(function: Callable[..., Any]) -> Callable[..., Any]:
     return kernel(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
+DONE = np.int64(1)
+
+
 def distant(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel that others call by its address, which are compiled without it and need not know it."""
+    """A kernel that others call by its address, which are compiled without it and need not know it.
+
+    It returns DONE. Numba has it return 0 when it fails, for want of memory, and goes on.
+    """
     return kernel(function, no_cpython_wrapper=True)
 
 
@@ -87,7 +94,7 @@ def address_of(function: Any, kinds: tuple[Any, ...]) -> int:
 
 
 def caller_of(kinds_for: Callable[[Any], tuple[Any, ...]]) -> Any:
-    """What calls a distant kernel that returns nothing: (its address, a tuple of arguments)
+    """What calls a distant kernel: (its address, a tuple of arguments); DONE, or 0 where it failed
 
     kinds_for  from the type of the first argument to those of all for which the kernel was compiled
     """
@@ -101,11 +108,10 @@ def caller_of(kinds_for: Callable[[Any], tuple[Any, ...]]) -> Any:
             if machine != [context.get_value_type(kind) for kind in expected]:
                 raise TypeError(f"a kernel compiled for {expected} is called with {given}")
             numbers = [builder.extract_value(values[1], i) for i in range(len(given))]
-            kind = ir.FunctionType(context.get_value_type(types.none), machine)
-            builder.call(builder.inttoptr(values[0], kind.as_pointer()), numbers)
-            return context.get_dummy_value()
+            kind = ir.FunctionType(ir.IntType(64), machine)
+            return builder.call(builder.inttoptr(values[0], kind.as_pointer()), numbers)
 
-        return types.void(types.int64, arguments), generate
+        return types.int64(types.int64, arguments), generate
 
     return called
 

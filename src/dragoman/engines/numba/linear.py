@@ -6,7 +6,7 @@ from typing import Any
 
 from dragoman.engines.numba import errors, rows
 from dragoman.engines.numba.baton import enter, leave
-from dragoman.engines.numba.jit import distant, kernel, part
+from dragoman.engines.numba.jit import DONE, distant, kernel, part
 from dragoman.engines.numba.panels import FIRST
 from dragoman.engines.numba.products import ITSELF, NOTHING, STRAIGHT, TURNED, multiply, multiply_columns
 
@@ -15,13 +15,14 @@ ACTIVATIONS = {"identity": IDENTITY, "relu": RELU, "gelu": GELU}
 
 
 @distant
-def apply(products: Any, x: Any, w: Any, transposed: Any, biases: Any, activation: Any, c: Any, y: Any) -> None:
+def apply(products: Any, x: Any, w: Any, transposed: Any, biases: Any, activation: Any, c: Any, y: Any) -> Any:
     """c = x op(w) + biases (none: a vector of no size), y = activation(c); c and y may be one, but for gelu"""
     multiply(products, x, STRAIGHT, w, transposed, biases if activation == IDENTITY else biases[:0], c)
     if activation == GELU:
         rows.gelu(c, biases, y)
     elif activation == RELU:
         rows.add_biases_relu(c, biases)
+    return DONE
 
 
 @kernel
@@ -34,7 +35,7 @@ def linear(*given: Any) -> None:
 @distant
 def apply_backward(
     products: Any, dy: Any, w: Any, transposed: Any, activation: Any, c: Any, dc: Any, dbiases: Any, dx: Any
-) -> None:
+) -> Any:
     """dc and dbiases (none: a vector of no size) from dy; dx = dc op(w)'. For identity, dc is dy."""
     if activation == GELU:
         rows.gelu_backward(dy, c, dc, dbiases)
@@ -43,6 +44,7 @@ def apply_backward(
     elif dbiases.size > 0:
         rows.sum_rows(dy, dbiases)
     multiply(products, dc, STRAIGHT, w, not transposed, dbiases[:0], dx)
+    return DONE
 
 
 @kernel

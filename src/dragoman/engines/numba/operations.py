@@ -12,7 +12,7 @@ from dragoman.engines.numba import blas, errors, rows
 from dragoman.engines.numba import linear as linear_kernels
 from dragoman.engines.numba.arguments import NO_LABELS, NO_NUMBERS, NO_ROWS, dropped, matrices, within
 from dragoman.engines.numba.panels import PANEL
-from dragoman.engines.numba.products import products_of
+from dragoman.engines.numba.products import LEAST_ROWS, products_of
 from dragoman.graph import Array, Pending
 from dragoman.operations.dropout import Dropout
 from dragoman.operations.shapes import check_finite, check_labels
@@ -59,7 +59,9 @@ def weights_derivative(
     """x' dc, or its transpose, in pieces of so many outputs"""
     outputs = dc.shape[1]
     pieces = finest = max(1, outputs // PIECE)
-    while products[1] != 0 and outputs >= 2 * finest * FINEST:  # the BLAS's bits may depend on where a product is cut
+    # the bits of the BLAS, to which small products are left, may depend on where they are cut
+    own = products[1] != 0 and x.shape[1] >= (PANEL if transposed else LEAST_ROWS)
+    while own and outputs >= 2 * finest * FINEST:
         finest *= 2
 
     def write(out: Array, add: bool, piece: int, pieces: int) -> None:

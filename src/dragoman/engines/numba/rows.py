@@ -9,7 +9,7 @@ import numpy as np
 
 from dragoman.engines.numba.arithmetic import exponential
 from dragoman.engines.numba.baton import enter, leave
-from dragoman.engines.numba.jit import distant, kernel, part
+from dragoman.engines.numba.jit import DONE, distant, kernel, part
 
 FIRST, SECOND, GOLDEN = np.uint32(0x7FEB352D), np.uint32(0x846CA68B), np.uint32(0x9E3779B9)
 S16, S15 = np.uint32(16), np.uint32(15)
@@ -117,7 +117,7 @@ def sum_normalized(
     first_row: Any,
     threshold: Any,
     scale: Any,
-) -> None:
+) -> Any:
     """total = residual + dropout(update), y = gamma N(total) + beta; statistics [N, 3]: mean, 1/r, 1/sigma (or 1/r)"""
     one = total.dtype.type(1)
     d = total.shape[1]
@@ -132,6 +132,7 @@ def sum_normalized(
             for j in range(d):
                 t[j] = x[j] + u[j]
         standardize(t, out, gamma, beta, statistics[i], inside, epsilon, one)
+    return DONE
 
 
 @kernel
@@ -142,10 +143,11 @@ def add_normalize(*given: Any) -> None:
 
 
 @distant
-def normalized(x: Any, gamma: Any, beta: Any, y: Any, statistics: Any, inside: Any, epsilon: Any) -> None:
+def normalized(x: Any, gamma: Any, beta: Any, y: Any, statistics: Any, inside: Any, epsilon: Any) -> Any:
     one = x.dtype.type(1)
     for i in range(x.shape[0]):
         standardize(x[i], y[i], gamma, beta, statistics[i], inside, epsilon, one)
+    return DONE
 
 
 @kernel
@@ -194,7 +196,7 @@ def differentiate_normalized(
     first_row: Any,
     threshold: Any,
     scale: Any,
-) -> None:
+) -> Any:
     """(4.3.5)-(4.3.7) row by row; dsum takes in the delta of the sum; dupdate = mask * dsum"""
     d = total.shape[1]
     dgamma[:] = 0
@@ -226,6 +228,7 @@ def differentiate_normalized(
             for j in range(d):
                 word = mix(np.uint32(row_key + np.uint32(j) * GOLDEN))
                 du[j] = ds[j] * scale if word >= threshold else ds[j] * 0
+    return DONE
 
 
 @kernel
@@ -249,7 +252,7 @@ def look_up(
     first_row: Any,
     threshold: Any,
     scale: Any,
-) -> None:
+) -> Any:
     d = table.shape[1]
     for i in range(labels.shape[0]):
         word_row, out = table[labels[i]], y[i]
@@ -262,6 +265,7 @@ def look_up(
                 out[j] = word_row[j] * factor
         if dropped:
             drop_row(out, key, first_row + i, threshold, scale)
+    return DONE
 
 
 @kernel

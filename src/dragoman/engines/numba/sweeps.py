@@ -53,6 +53,21 @@ def follow(average: Any, theta: Any, share: Any) -> None:
     enter()
 
 
+@kernel
+def squares(vector: Any) -> Any:
+    leave()
+    total = vector.dtype.type(0)
+    for i in range(vector.size):
+        total += vector[i] * vector[i]
+    enter()
+    return total
+
+
+@sweeps.sum_of_squares.register(ENGINE)
+def sum_of_squares(vector: Array) -> Any:
+    return float(squares(vector)) if vector.dtype.kind == "f" and vector.flags.c_contiguous else NotImplemented
+
+
 @sweeps.adam_sweep.register(ENGINE)
 def adam_sweep(
     theta: Array,

@@ -14,7 +14,7 @@ import numpy as np
 
 from dragoman.engines.numba.arithmetic import exponential, maximum
 from dragoman.engines.numba.baton import enter, leave
-from dragoman.engines.numba.jit import distant, kernel, part
+from dragoman.engines.numba.jit import DONE, distant, kernel, part
 from dragoman.engines.numba.lanes import load, multiply_add, spread, store, store_sums, together
 
 ZERO, ONE = np.float32(0), np.float32(1)
@@ -149,7 +149,7 @@ def attend(
     out: Any,
     lse: Any,
     work: Any,
-) -> None:
+) -> Any:
     W = 8 * len(lane)
     depth, size = heads * W, work.shape[0] // (2 * W + 1)
     keyed, valued, row = work[: size * W], work[size * W : 2 * size * W], work[2 * size * W :]
@@ -174,6 +174,7 @@ def attend(
                     total += e
                 combine(lane, row, limit, valued, ONE / total if limit else ZERO, out, ot)
                 lse[first + i, r] = top + np.float32(math.log(total)) if limit else ZERO
+    return DONE
 
 
 @kernel
@@ -242,7 +243,7 @@ def attend_backward(
     dk: Any,
     dbias: Any,
     work: Any,
-) -> None:
+) -> Any:
     W = 8 * len(lane)
     relative, reach = bias.shape[0] > 0, (bias.shape[1] - 1) // 2
     depth, size = heads * W, work.shape[0] // (4 * W + 2)
@@ -278,6 +279,7 @@ def attend_backward(
                 combine(lane, dweights, limit, keyed, scale, dq, qt)
             copy_rows(lane, dkeyed, 0, W, dk, kt, ks, keys)
             copy_rows(lane, dvalued, 0, W, dk, vt, ks, keys)
+    return DONE
 
 
 @kernel

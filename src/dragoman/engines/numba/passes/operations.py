@@ -28,7 +28,7 @@ Derivative = tuple[int, Array | Pending]  # and where its parameter begins
 @passing.pass_through.register(ENGINE)
 def pass_through(flat: Flat, source: Sequences, reference: Sequences, goals: Goals, dropping: Dropping) -> Any:
     longest = [longest_of(side.labels, side.offsets) for side in (source, reference)]
-    if not _fit(flat, longest):
+    if not _fit(flat, longest) or source.labels.ndim != 1 or reference.labels.ndim != 1:
         return NotImplemented
     read, written = _known(source, flat.source_vocabulary), _known(reference, flat.vocabulary)
     program = program_of(flat, 0.0 if dropping.noise is None else dropping.rate, dropping.sites)

@@ -10,6 +10,7 @@ from dragoman.engines.numba.attending import lane_of
 from dragoman.engines.numba.passes.stacks import Stack
 from dragoman.engines.numba.passes.steps import addresses, run
 from dragoman.engines.numba.passes.tape import LINE, SIZE, TOLD, Matrix, Tape, told
+from dragoman.engines.numba.products import products_of
 from dragoman.graph import Array
 from dragoman.operations.dropout import Noise
 from dragoman.operations.passing import Sequences
@@ -58,7 +59,7 @@ class Program:
 def program_of(flat: Flat, rate: float, sites: Array) -> Program:
     """The one for such a network, made when there is none."""
     tables = flat.ends, flat.encoders, flat.decoders, sites
-    key = (rate, *flat[FIRST_SETTING:], *(table.tobytes() for table in tables))
+    key = (rate, products_of(NONE.dtype), *flat[FIRST_SETTING:], *(table.tobytes() for table in tables))
     program = _programs.get(key)
     if program is None:
         for oldest in list(_programs)[: 1 - MOST_PROGRAMS]:
@@ -108,7 +109,8 @@ class Pass:
     def run(self, name: str) -> None:
         program = self.program
         lists = self.words, program.starts, program.floats, program.float_starts
-        run(program.lane, program.addresses, *lists, *program.parts[name])
+        if not run(program.lane, program.addresses, *lists, *program.parts[name]):
+            raise MemoryError("a pass of training has too little memory to work with; give it smaller batches")
 
     def array(self, matrix: Matrix) -> Array:
         """A matrix of the program, as it lies in the room."""

@@ -91,7 +91,8 @@ class Stack:
 
     def _drop(self, site: int, update: bool = True) -> list[Any]:
         first_row = told("first_row" if self.writing else "source_row")
-        return [int(update and self.rate > 0), told("key"), known(site), first_row, known(int(np.uint32(self.rate * 2**32)))]
+        threshold = int(np.uint32(self.rate * 2**32))
+        return [int(update and self.rate > 0), told("key"), known(site), first_row, known(threshold)]
 
     @property
     def _scale(self) -> float:

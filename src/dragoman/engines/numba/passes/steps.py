@@ -17,7 +17,7 @@ from numba.extending import intrinsic
 
 from dragoman.engines.numba import linear, rows, wide_attention
 from dragoman.engines.numba.baton import enter, leave
-from dragoman.engines.numba.jit import address_of, caller_of, distant, kernel, part
+from dragoman.engines.numba.jit import DONE, address_of, caller_of, distant, kernel, part
 from dragoman.engines.numba.products import STRAIGHT
 from dragoman.engines.numba.rows import GOLDEN, mix
 
@@ -102,21 +102,21 @@ def drop(a: Any, i: Any, scale: Any) -> Any:
 
 
 @distant
-def apply(lane: Any, a: Any, f: Any) -> None:
+def apply(lane: Any, a: Any, f: Any) -> Any:
     """products, x, weights, biases, activation, c, y"""
     given = (a[1], a[2]), matrix(a, 3), matrix(a, 6), STRAIGHT, vector(a, 9), a[11], matrix(a, 12), matrix(a, 15)
-    _apply(a[0], given)
+    return _apply(a[0], given)
 
 
 @distant
-def apply_backward(lane: Any, a: Any, f: Any) -> None:
+def apply_backward(lane: Any, a: Any, f: Any) -> Any:
     """products, dy, weights, activation, c, dc, dbiases, dx"""
     given = (a[1], a[2]), matrix(a, 3), matrix(a, 6), STRAIGHT, a[9], matrix(a, 10), matrix(a, 13)
-    _apply_backward(a[0], (*given, vector(a, 16), matrix(a, 18)))
+    return _apply_backward(a[0], (*given, vector(a, 16), matrix(a, 18)))
 
 
 @distant
-def look_up(lane: Any, a: Any, f: Any) -> None:
+def look_up(lane: Any, a: Any, f: Any) -> Any:
     """table, labels, what is added, offsets, whether, y, drop; factor, scale"""
     labels, offsets = words_at(a, 4), words_at(a, 9)
     positions = np.empty(labels.size, np.int64)
@@ -124,29 +124,29 @@ def look_up(lane: Any, a: Any, f: Any) -> None:
         for i in range(offsets[s], offsets[s + 1]):
             positions[i] = i - offsets[s]
     given = matrix(a, 1), labels, matrix(a, 6), positions, a[11] != 0, f[0], matrix(a, 12)
-    _look_up(a[0], (*given, *drop(a, 15, f[1])))
+    return _look_up(a[0], (*given, *drop(a, 15, f[1])))
 
 
 @distant
-def normalize(lane: Any, a: Any, f: Any) -> None:
+def normalize(lane: Any, a: Any, f: Any) -> Any:
     """x, gamma, beta, y, statistics, whether inside; epsilon"""
     given = matrix(a, 1), vector(a, 4), vector(a, 6), matrix(a, 8), matrix(a, 11), a[14] != 0, f[0]
-    _normalize(a[0], given)
+    return _normalize(a[0], given)
 
 
 @distant
-def add_normalize(lane: Any, a: Any, f: Any) -> None:
+def add_normalize(lane: Any, a: Any, f: Any) -> Any:
     """update, residual, gamma, beta, total, y, statistics, whether inside, drop; epsilon, scale"""
     given = matrix(a, 1), matrix(a, 4), vector(a, 7), vector(a, 9), matrix(a, 11), matrix(a, 14), matrix(a, 17)
-    _add_normalize(a[0], (*given, a[20] != 0, f[0], *drop(a, 21, f[1])))
+    return _add_normalize(a[0], (*given, a[20] != 0, f[0], *drop(a, 21, f[1])))
 
 
 @distant
-def normalize_backward(lane: Any, a: Any, f: Any) -> None:
+def normalize_backward(lane: Any, a: Any, f: Any) -> Any:
     """dy, dtotal, total, gamma, statistics, dsum, dupdate, dgamma, dbeta, drop; scale"""
     given = matrix(a, 1), matrix(a, 4), a[5] > 0, matrix(a, 7), vector(a, 10), matrix(a, 12)
     found = matrix(a, 15), matrix(a, 18), vector(a, 21), vector(a, 23)
-    _normalize_backward(a[0], (*given, *found, *drop(a, 25, f[0])))
+    return _normalize_backward(a[0], (*given, *found, *drop(a, 25, f[0])))
 
 
 @part
@@ -158,26 +158,27 @@ def look(a: Any, f: Any) -> Any:
 
 
 @distant
-def attend(lane: Any, a: Any, f: Any) -> None:
+def attend(lane: Any, a: Any, f: Any) -> Any:
     """as `look` has it, room"""
-    _attend(a[0], (lane, *look(a, f), vector(a, 24)))
+    return _attend(a[0], (lane, *look(a, f), vector(a, 24)))
 
 
 @distant
-def attend_backward(lane: Any, a: Any, f: Any) -> None:
+def attend_backward(lane: Any, a: Any, f: Any) -> Any:
     """as `look` has it, room, dout, dq, dk, dbias"""
     dbias = matrix(a, 32)
     dbias[:] = 0
     deltas = vector(a, 26), vector(a, 28), vector(a, 30), dbias
-    _attend_backward(a[0], (lane, *look(a, f), *deltas, vector(a, 24)))
+    return _attend_backward(a[0], (lane, *look(a, f), *deltas, vector(a, 24)))
 
 
 @distant
-def add(lane: Any, a: Any, f: Any) -> None:
+def add(lane: Any, a: Any, f: Any) -> Any:
     """x, more: x += more"""
     x, more = vector(a, 1), vector(a, 3)
     for i in range(x.size):
         x[i] += more[i]
+    return DONE
 
 
 STEPS = (apply, apply_backward, look_up, normalize, add_normalize, normalize_backward, attend, attend_backward, add)
@@ -200,10 +201,12 @@ _step = caller_of(lambda lane: (lane, WORDS, VECTOR))
 @kernel
 def run(
     lane: Any, addresses: Any, words: Any, starts: Any, floats: Any, float_starts: Any, first: Any, last: Any
-) -> None:
-    """Steps first to last - 1, each with its words and floats"""
+) -> Any:
+    """Steps first to last - 1, each with its words and floats; whether all came to their ends"""
     leave()
+    well = True
     for i in range(first, last):
         own, numbers = words[starts[i] : starts[i + 1]], floats[float_starts[i] : float_starts[i + 1]]
-        _step(addresses[i], (lane, own, numbers))
+        well = well and _step(addresses[i], (lane, own, numbers)) == DONE
     enter()
+    return well
