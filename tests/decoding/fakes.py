@@ -168,5 +168,5 @@ def same(ours: list[list[Hypothesis]], theirs: list[list[Hypothesis]], tolerance
     assert plainly(ours) == plainly(theirs)
     for one, other in zip(itertools.chain(*ours), itertools.chain(*theirs), strict=True):
         np.testing.assert_allclose(
-            [one.log_probability, one.score], [other.log_probability, other.score], atol=tolerance, rtol=0
+            [one.log_probability, one.score], [other.log_probability, other.score], atol=tolerance, rtol=tolerance / 100
         )

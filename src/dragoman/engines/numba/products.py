@@ -11,6 +11,7 @@ import functools
 from typing import Any
 
 import numpy as np
+from llvmlite.binding import get_host_cpu_name
 from numba import carray
 from threadpoolctl import ThreadpoolController
 
@@ -31,6 +32,7 @@ from dragoman.engines.numba.panels import (
 DEEP = np.int64(512)  # inputs that are summed up at a time
 LEAST_ROWS = 20  # any number from here on is a sum of fives and sixes, so that no other tiles are needed
 OURS = ("haswell", "zen")  # what OpenBLAS calls processors with vectors of 8 numbers and no wider ones
+HALVED = "znver4"  # what LLVM calls those that take wider vectors as two of 8
 LINE = 64  # bytes the processor fetches at a time: vectors that lie across two take two fetches
 TURNED, STRAIGHT = np.bool_(True), np.bool_(False)  # no literals: kernels would be compiled anew for each
 NOTHING, BIASES, ITSELF = np.int64(0), np.int64(1), np.int64(2)  # what the sums of C begin with
@@ -105,9 +107,9 @@ def _callback() -> Any:
 
 @functools.cache
 def ours() -> bool:
-    return any(
-        library.info().get("architecture", "").lower() in OURS for library in ThreadpoolController().lib_controllers
-    )
+    libraries = ThreadpoolController().lib_controllers
+    narrow = any(library.info().get("architecture", "").lower() in OURS for library in libraries)
+    return narrow or get_host_cpu_name() == HALVED
 
 
 def products_of(kind: np.dtype[Any]) -> tuple[int, int]:
