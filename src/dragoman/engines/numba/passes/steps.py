@@ -79,103 +79,106 @@ def _pointer(element: Any) -> Any:
 _number_at, _word_at = _pointer(REAL), _pointer(WORD)
 
 
-@part
-def matrix(a: Any, i: Any) -> Any:
-    return carray(_number_at(a[i]), (a[i + 1], a[i + 2]))
+# They begin with the first of the words given: told by a number where to begin, they would be compiled for each number.
 
 
 @part
-def vector(a: Any, i: Any) -> Any:
-    return carray(_number_at(a[i]), a[i + 1])
+def matrix(a: Any) -> Any:
+    return carray(_number_at(a[0]), (a[1], a[2]))
 
 
 @part
-def words_at(a: Any, i: Any) -> Any:
-    return carray(_word_at(a[i]), a[i + 1])
+def vector(a: Any) -> Any:
+    return carray(_number_at(a[0]), a[1])
 
 
 @part
-def drop(a: Any, i: Any, scale: Any) -> Any:
+def words_at(a: Any) -> Any:
+    return carray(_word_at(a[0]), a[1])
+
+
+@part
+def drop(a: Any, scale: Any) -> Any:
     """As rows take it."""
-    key = mix(np.uint32(np.uint32(a[i + 1]) + np.uint32(a[i + 2]) + GOLDEN))
-    return a[i] != 0, key, a[i + 3], np.uint32(a[i + 4]), scale
+    key = mix(np.uint32(np.uint32(a[1]) + np.uint32(a[2]) + GOLDEN))
+    return a[0] != 0, key, a[3], np.uint32(a[4]), scale
 
 
 @distant
 def apply(lane: Any, a: Any, f: Any) -> Any:
     """products, x, weights, biases, activation, c, y"""
-    given = (a[1], a[2]), matrix(a, 3), matrix(a, 6), STRAIGHT, vector(a, 9), a[11], matrix(a, 12), matrix(a, 15)
+    given = (a[1], a[2]), matrix(a[3:]), matrix(a[6:]), STRAIGHT, vector(a[9:]), a[11], matrix(a[12:]), matrix(a[15:])
     return _apply(a[0], given)
 
 
 @distant
 def apply_backward(lane: Any, a: Any, f: Any) -> Any:
     """products, dy, weights, activation, c, dc, dbiases, dx"""
-    given = (a[1], a[2]), matrix(a, 3), matrix(a, 6), STRAIGHT, a[9], matrix(a, 10), matrix(a, 13)
-    return _apply_backward(a[0], (*given, vector(a, 16), matrix(a, 18)))
+    given = (a[1], a[2]), matrix(a[3:]), matrix(a[6:]), STRAIGHT, a[9], matrix(a[10:]), matrix(a[13:])
+    return _apply_backward(a[0], (*given, vector(a[16:]), matrix(a[18:])))
 
 
 @distant
 def look_up(lane: Any, a: Any, f: Any) -> Any:
     """table, labels, what is added, offsets, whether, y, drop; factor, scale"""
-    labels, offsets = words_at(a, 4), words_at(a, 9)
+    labels, offsets = words_at(a[4:]), words_at(a[9:])
     positions = np.empty(labels.size, np.int64)
     for s in range(offsets.size - 1):
         for i in range(offsets[s], offsets[s + 1]):
             positions[i] = i - offsets[s]
-    given = matrix(a, 1), labels, matrix(a, 6), positions, a[11] != 0, f[0], matrix(a, 12)
-    return _look_up(a[0], (*given, *drop(a, 15, f[1])))
+    given = matrix(a[1:]), labels, matrix(a[6:]), positions, a[11] != 0, f[0], matrix(a[12:])
+    return _look_up(a[0], (*given, *drop(a[15:], f[1])))
 
 
 @distant
 def normalize(lane: Any, a: Any, f: Any) -> Any:
     """x, gamma, beta, y, statistics, whether inside; epsilon"""
-    given = matrix(a, 1), vector(a, 4), vector(a, 6), matrix(a, 8), matrix(a, 11), a[14] != 0, f[0]
+    given = matrix(a[1:]), vector(a[4:]), vector(a[6:]), matrix(a[8:]), matrix(a[11:]), a[14] != 0, f[0]
     return _normalize(a[0], given)
 
 
 @distant
 def add_normalize(lane: Any, a: Any, f: Any) -> Any:
     """update, residual, gamma, beta, total, y, statistics, whether inside, drop; epsilon, scale"""
-    given = matrix(a, 1), matrix(a, 4), vector(a, 7), vector(a, 9), matrix(a, 11), matrix(a, 14), matrix(a, 17)
-    return _add_normalize(a[0], (*given, a[20] != 0, f[0], *drop(a, 21, f[1])))
+    given = matrix(a[1:]), matrix(a[4:]), vector(a[7:]), vector(a[9:]), matrix(a[11:]), matrix(a[14:]), matrix(a[17:])
+    return _add_normalize(a[0], (*given, a[20] != 0, f[0], *drop(a[21:], f[1])))
 
 
 @distant
 def normalize_backward(lane: Any, a: Any, f: Any) -> Any:
     """dy, dtotal, total, gamma, statistics, dsum, dupdate, dgamma, dbeta, drop; scale"""
-    given = matrix(a, 1), matrix(a, 4), a[5] > 0, matrix(a, 7), vector(a, 10), matrix(a, 12)
-    found = matrix(a, 15), matrix(a, 18), vector(a, 21), vector(a, 23)
-    return _normalize_backward(a[0], (*given, *found, *drop(a, 25, f[0])))
+    given = matrix(a[1:]), matrix(a[4:]), a[5] > 0, matrix(a[7:]), vector(a[10:]), matrix(a[12:])
+    found = matrix(a[15:]), matrix(a[18:]), vector(a[21:]), vector(a[23:])
+    return _normalize_backward(a[0], (*given, *found, *drop(a[25:], f[0])))
 
 
 @part
 def look(a: Any, f: Any) -> Any:
     """q, width, column, k, width, columns of keys and values, both offsets, heads, causal, bias, out, lse; scale"""
-    columns = vector(a, 1), a[3], a[4], vector(a, 5), a[7], a[8], a[9]
-    sizes = words_at(a, 10), words_at(a, 12), a[14], a[15] != 0, f[0], matrix(a, 16)
-    return (*columns, *sizes, vector(a, 19), matrix(a, 21))
+    columns = vector(a[1:]), a[3], a[4], vector(a[5:]), a[7], a[8], a[9]
+    sizes = words_at(a[10:]), words_at(a[12:]), a[14], a[15] != 0, f[0], matrix(a[16:])
+    return (*columns, *sizes, vector(a[19:]), matrix(a[21:]))
 
 
 @distant
 def attend(lane: Any, a: Any, f: Any) -> Any:
     """as `look` has it, room"""
-    return _attend(a[0], (lane, *look(a, f), vector(a, 24)))
+    return _attend(a[0], (lane, *look(a, f), vector(a[24:])))
 
 
 @distant
 def attend_backward(lane: Any, a: Any, f: Any) -> Any:
     """as `look` has it, room, dout, dq, dk, dbias"""
-    dbias = matrix(a, 32)
+    dbias = matrix(a[32:])
     dbias[:] = 0
-    deltas = vector(a, 26), vector(a, 28), vector(a, 30), dbias
-    return _attend_backward(a[0], (lane, *look(a, f), *deltas, vector(a, 24)))
+    deltas = vector(a[26:]), vector(a[28:]), vector(a[30:]), dbias
+    return _attend_backward(a[0], (lane, *look(a, f), *deltas, vector(a[24:])))
 
 
 @distant
 def add(lane: Any, a: Any, f: Any) -> Any:
     """x, more: x += more"""
-    x, more = vector(a, 1), vector(a, 3)
+    x, more = vector(a[1:]), vector(a[3:])
     for i in range(x.size):
         x[i] += more[i]
     return DONE
