@@ -21,7 +21,7 @@ from dragoman.operations.softmax import log_sum_exp as log_sum_exp_of
 ENGINE = "numba"
 # Rows of logits at a time, at least; else half as many again as inputs: the logits of more would leave the cache before
 # they are differentiated, and with fewer the weights would come by too often.
-LEAST_STRIP = 64
+LEAST_STRIP = 192
 PIECE = 768  # outputs of a layer whose weights one thread differentiates at a time, at least
 FINEST = 128  # the same where others would have nothing to do
 
