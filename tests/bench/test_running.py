@@ -15,7 +15,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from dragoman.bench import decoding, processes, run, scaling, training
+from dragoman.bench import decoding, machine, processes, run, scaling, training
 from dragoman.bench.corpora import measure_corpora
 from dragoman.bench.decoding import agreement, translators_for
 from dragoman.bench.figures import COLOURS, ratios_figure, scaling_figure
@@ -58,6 +58,17 @@ def test_every_contender_has_a_row_with_all_fields(results: Results) -> None:
     assert ours[0]["gemm_share"] == next(row["median_ratio"] for row in rows if row["contender"] == "gemm")
     greedy = [row for row in rows if row["workload"].startswith("greedy") and "int8" not in row["contender"]]
     assert all(row["identical"] == 1 for row in greedy)
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [("fma avx avx2 avx512f", "Fast 3000 (AVX-512)"), ("avx avx2", "Fast 3000 (AVX2)"), ("sse", "Fast 3000")],
+)
+def test_the_processor_is_told_with_its_vectors(tmp_path: Path, flags: str, expected: str) -> None:
+    facts = tmp_path / "cpuinfo"
+    facts.write_text(f"processor\t: 0\nmodel name\t: Fast 3000\nflags\t\t: {flags}\n", encoding="utf-8")
+    assert machine.cpu_model(facts) == expected
+    assert machine.cpu_model(tmp_path / "none")
 
 
 def test_the_machine_is_told(results: Results) -> None:

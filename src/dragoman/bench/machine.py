@@ -17,6 +17,7 @@ from dragoman.engines import ENGINES, VARIABLE
 from dragoman.training.workers import physical_cores
 
 PACKAGES = ("numpy", "numba", "torch", "ctranslate2")
+VECTORS = {"avx512f": "AVX-512", "avx2": "AVX2"}
 BUSY = 0.5  # processes that run beside this one, on average of the last minute
 
 
@@ -37,14 +38,17 @@ def machine_facts(threads: int | None) -> dict[str, Any]:
     }
 
 
-def cpu_model() -> str:
+def cpu_model(facts: Path = Path("/proc/cpuinfo")) -> str:
+    """Its name, and its widest vectors where they are told: one name may stand for several generations."""
     try:
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
+        lines = facts.read_text(encoding="utf-8").splitlines()
     except OSError:
-        pass
-    return platform.processor() or platform.machine()
+        lines = []
+    known = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
+    name = known.get("model name") or platform.processor() or platform.machine()
+    features = known.get("flags", "").split()
+    vectors = next((told for feature, told in VECTORS.items() if feature in features), None)
+    return name if vectors is None else f"{name} ({vectors})"
 
 
 def version(package: str) -> str | None:
