@@ -44,6 +44,8 @@ def settings(arguments: argparse.Namespace, preset: str) -> dict[str, Any]:
     }
     if arguments.rate is not None:
         found["optimizer"] = {"rate": arguments.rate}
+    if arguments.dropout is not None:
+        found["network"] = {"dropout": arguments.dropout}
     return found
 
 
@@ -98,7 +100,8 @@ def run(arguments: argparse.Namespace, preset: str) -> dict[str, Any]:
 
 def place(arguments: argparse.Namespace, preset: str) -> Path:
     rate = "" if arguments.rate is None else f"-{arguments.rate:g}"
-    name = f"{preset}-{arguments.recipe}{rate}-{arguments.split}-{arguments.epochs}-{arguments.seed}"
+    dropout = "" if arguments.dropout is None else f"-dropout-{arguments.dropout:g}"
+    name = f"{preset}-{arguments.recipe}{rate}{dropout}-{arguments.split}-{arguments.epochs}-{arguments.seed}"
     return Path(arguments.work) / name
 
 
@@ -151,6 +154,7 @@ def main() -> int:
     parser.add_argument("--split", default="sample", choices=("sample", "source"))
     parser.add_argument("--epochs", type=int, default=12)
     parser.add_argument("--rate", type=float, help="another peak (eta_0 of the thesis's schedule)")
+    parser.add_argument("--dropout", type=float, help="another than the recipe's")
     parser.add_argument("--beam", type=int, default=4)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int, help="as many as there are physical cores, unless told")

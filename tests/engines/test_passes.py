@@ -17,6 +17,7 @@ from dragoman import Batch, Transformer
 from dragoman.engines.numba import products
 from dragoman.engines.numba.passes import operations as passes
 from dragoman.engines.numba.passes import program as programs
+from dragoman.engines.numba.passes.tape import Tape, told
 from dragoman.errors import GraphError, LabelError, NonFiniteError, ShapeError
 from dragoman.graph import Array
 from dragoman.layers import Run
@@ -172,6 +173,16 @@ def test_mistakes_are_told(numba: None) -> None:
     network.theta.values[:] = np.nan
     with pytest.raises(NonFiniteError), np.errstate(all="ignore"):
         INDEX.differentiate(network, pairs)
+
+
+def test_rooms_are_taken_over_by_matrices_of_the_same_size() -> None:
+    tape = Tape({})
+    first = tape.room(told("n"), 8)
+    tape.release(first)
+    assert tape.room(told("m"), 8) is not first
+    assert tape.room(told("n"), 16) is not first
+    assert tape.room(told("n"), 8) is first
+    assert tape.room(told("n"), 8) is not first
 
 
 def test_programs_are_few_and_keep_no_network(numba: None) -> None:

@@ -37,7 +37,8 @@ class Stack:
     """Encoders, or decoders that look at the memory the encoders leave.
 
     `forward` and `backward` write their steps; `products` and `sums` tell of the derivatives, in the order in which
-    they are found. What is kept between forward and backward lies in rooms of its own, the rest shares some.
+    they are found. What is kept between forward and backward lies in rooms of its own, which others take over when it has
+    been read for the last time; what `products` and `sums` tell of stays until the pass is over.
     """
 
     def __init__(self, tape: Tape, flat: Flat, rate: float, sites: Array, memory: Matrix | None = None) -> None:
@@ -198,18 +199,18 @@ class Stack:
     def backward(self, dy: Matrix, dmemory: Matrix | None = None) -> Matrix:
         """From the delta of what is handed on to that of what was embedded; dmemory gets that of the memory."""
         d, pre, count = self.flat.depth, self.flat.pre, len(self.kept)
-        dupdates = [self._room(d) for _ in range(count)]
-        spare, other, dx = self._room(d), self._room(d), self._room(d)
+        spare, other, dx, dupdate = self._room(d), self._room(d), self._room(d), self._room(d)
         chain = dy
         if pre:
-            chain = self._normalize_backward(count, dy, NOWHERE, dupdates[-1], spare)
+            chain = self._normalize_backward(count, dy, NOWHERE, dupdate, spare)
         for s in range(count - 1, -1, -1):
             if not pre:
-                chain = self._normalize_backward(s, dy, NOWHERE, dupdates[s], spare)
-            self._sublayer_backward(s, dupdates[s], dx, dmemory)
+                chain = self._normalize_backward(s, dy, NOWHERE, dupdate, spare)
+            self._sublayer_backward(s, dupdate, dx, dmemory)
+            dupdate = self._room(d) if s else NOWHERE
             if pre:
                 spare, other = other, spare  # the delta so far is being read
-                chain = self._normalize_backward(s, dx, chain, dupdates[s - 1] if s else None, spare)
+                chain = self._normalize_backward(s, dx, chain, dupdate if s else None, spare)
             else:
                 self.tape.step("add", dx.flat, chain.flat)
                 dy = dx
@@ -224,6 +225,7 @@ class Stack:
         found = [self._dvector(start, flat.depth) for start in (gamma, beta)]
         drop = self._drop(self.sites[s], dropped)
         self.tape.step("normalize_backward", dy, more, self.totals[s], *scale, *found, drop, floats=(self._scale,))
+        self.tape.release(self.totals[s])
         return dsum
 
     def _sublayer_backward(self, s: int, dupdate: Matrix, dx: Matrix, dmemory: Matrix | None) -> None:
@@ -233,6 +235,7 @@ class Stack:
             dhidden = dc if identity else self._room(self.flat.hidden)
             self._multiply_backward(row, writing.OUTPUT, kept["hidden"], dupdate, dhidden)
             self._multiply_backward(row, writing.HIDDEN, x, dc, dx, dhidden, kept["c"])
+            self.tape.release(*([] if identity else [dhidden]), *([] if kept["c"] is kept["hidden"] else [kept["c"]]))
             return
         projection = writing.PROJECTION if own else writing.CROSS_PROJECTION
         dseen, dq = self.update, self._room(kept["q"].columns)
@@ -244,6 +247,7 @@ class Stack:
             self.sums.append(Sum(row[writing.DISTANCES], dbias, False))
         deltas = dseen.flat, dq.flat, dk.flat, dbias
         self.tape.step("attend_backward", *self._look(s), self._work(4), *deltas, floats=(self._factor,))
+        self.tape.release(kept["q"], *([] if own else [kept["k"]]))
         if own:
             self._multiply_backward(row, writing.ATTENTION, x, dq, dx)
             return
@@ -253,6 +257,7 @@ class Stack:
         dread = self.tape.room(self.memory.rows, self.memory.columns)
         self._multiply_backward(row, writing.CROSS, self.memory, dk, dread)
         self.tape.step("add", dmemory.flat, dread.flat)
+        self.tape.release(dread)
 
     def _multiply_backward(
         self,

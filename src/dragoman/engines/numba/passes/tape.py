@@ -58,13 +58,22 @@ class Tape:
         self.starts, self.floats, self.float_starts = [0], list[float](), [0]
         self.matrices: list[Matrix] = []
         self.used = known(0)  # bytes
+        self._free: dict[tuple[bytes, int], list[Matrix]] = {}
 
     def room(self, rows: Array, columns: int) -> Matrix:
         """Rows of some columns; where they are no multiple of a line, what comes next stands apart all the same."""
+        free = self._free.get((rows.tobytes(), columns))
+        if free:
+            return free.pop()
         found = Matrix(told("work") + self.used, rows, columns, len(self.matrices))
         self.matrices.append(found)
         self.used = self.used + rows * (SIZE * -(-columns // LINE) * LINE)
         return found
+
+    def release(self, *matrices: Matrix) -> None:
+        """No step from here on reads what they hold, nor does anybody when the pass is over."""
+        for matrix in matrices:
+            self._free.setdefault((matrix.rows.tobytes(), matrix.columns), []).append(matrix)
 
     def step(self, name: str, *words: Any, floats: tuple[float, ...] = ()) -> None:
         """A step with matrices, vectors (as lists of words), words or integers."""
