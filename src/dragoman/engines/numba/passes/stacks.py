@@ -37,8 +37,8 @@ class Stack:
     """Encoders, or decoders that look at the memory the encoders leave.
 
     `forward` and `backward` write their steps; `products` and `sums` tell of the derivatives, in the order in which
-    they are found. What is kept between forward and backward lies in rooms of its own, which others take over when it has
-    been read for the last time; what `products` and `sums` tell of stays until the pass is over.
+    they are found. What is kept between forward and backward lies in rooms of its own, which others take over once it
+    has been read for the last time; what `products` and `sums` tell of stays until the pass is over.
     """
 
     def __init__(self, tape: Tape, flat: Flat, rate: float, sites: Array, memory: Matrix | None = None) -> None:
