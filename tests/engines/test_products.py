@@ -1,5 +1,7 @@
 """The matrix products of training against NumPy's, on matrices of any shape."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -80,3 +82,20 @@ def test_double_precision_is_the_blas_s():
     y = np.empty((9, 20))
     linear.linear((address, ours), x, w, False, np.empty(0), linear.IDENTITY, y, y)
     np.testing.assert_allclose(y, x @ w, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("processor", "openblas", "expected"),
+    [
+        ("znver3", "Zen", True),
+        ("alderlake", "Haswell", True),
+        ("znver4", "SkylakeX", True),  # wider vectors, taken in halves
+        ("skylake-avx512", "SkylakeX", False),
+        ("apple-m1", "VORTEX", False),
+    ],
+)
+def test_where_products_are_our_own(monkeypatch, processor, openblas, expected):
+    library = SimpleNamespace(info=lambda: {"architecture": openblas})
+    monkeypatch.setattr(products, "get_host_cpu_name", lambda: processor)
+    monkeypatch.setattr(products, "ThreadpoolController", lambda: SimpleNamespace(lib_controllers=[library]))
+    assert products.ours.__wrapped__() is expected

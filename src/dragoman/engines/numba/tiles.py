@@ -2,7 +2,8 @@
 
 Weights are read where they stand or in panels (`panels`): a BLAS copies them before every product, which pays for many
 rows but not for the few of a sentence that is being written. The sum of a number runs in the order of its inputs
-whatever the tile, so a sentence gets the same bits alone and in any batch.
+whatever the tile, so a sentence gets the same bits alone and in any batch (`dots` sum in lanes: with an output tied to
+the table of an embedding, few rows may differ from many in the last bit).
 """
 
 from __future__ import annotations

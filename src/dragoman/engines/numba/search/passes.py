@@ -11,6 +11,7 @@ import numpy as np
 
 from dragoman.engines.numba.arithmetic import exponential
 from dragoman.engines.numba.jit import part
+from dragoman.engines.numba.panels import FIRST
 from dragoman.engines.numba.search.looking import attend, scores
 from dragoman.engines.numba.search.products import multiply_at
 from dragoman.operations.activations import GELU_CUBE, GELU_SLOPE
@@ -33,7 +34,6 @@ from dragoman.operations.writing import (
 )
 
 ZERO, ONE, TWO = np.float32(0), np.float32(1), np.float32(2)
-FIRST = np.int64(0)  # a column or row; of a machine's type, as in operations.writing
 SLOPE, CUBE = np.float32(GELU_SLOPE), np.float32(GELU_CUBE)
 RELU, GELU = ACTIVATIONS.index("relu"), ACTIVATIONS.index("gelu")
 
