@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from dragoman.engines.numba.jit import kernel, part
+from dragoman.engines.numba.panels import FIRST
 from dragoman.engines.numba.search.looking import attend, scores
-from dragoman.engines.numba.search.passes import FIRST, begin, embed, end, feed_forward, linear, normalize
+from dragoman.engines.numba.search.passes import begin, embed, end, feed_forward, linear, normalize
 from dragoman.engines.numba.search.products import lay_out
 from dragoman.engines.numba.search.sieve import fill
 from dragoman.operations.writing import (
