@@ -2,7 +2,8 @@
 
 In single precision they are our own: tiles of 6 x 16 numbers in registers, op(B) laid out block by block, biases where
 the sums begin. On processors with vectors of 8 numbers they are ahead of the BLAS that NumPy brings
-(docs/benchmarks.md); where vectors are wider, and in double precision, products are left to the BLAS.
+(docs/benchmarks.md), and where wider ones are taken in halves; where they are wide, and in double precision, products
+are left to the BLAS.
 """
 
 from __future__ import annotations
