@@ -256,7 +256,7 @@ def test_long_sequences_hold_no_square(numba):
 
 
 def test_the_logits_of_a_batch_are_not_held(numba):
-    """1,024 rows and 2,000 labels: all logits would be 8 MB."""
+    """1,024 rows and 2,000 labels: all logits would be 8 MB, those of a strip of 171 rows are 1.4."""
     import tracemalloc
 
     rng = np.random.default_rng(0)
@@ -267,7 +267,7 @@ def test_the_logits_of_a_batch_are_not_held(numba):
     operations.linear_cross_entropy._faster["numba"](x, w, targets=targets)[1](one)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 2**20
+    assert peak < 2**21
 
 
 MISTAKES = [
