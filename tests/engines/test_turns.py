@@ -9,8 +9,10 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from numba.core.caching import IndexDataCacheFile
 
 from dragoman.engines import turns
 from dragoman.engines.numba import baton, jit
@@ -116,3 +118,25 @@ def test_kernels_are_compiled_anew_when_any_source_of_the_engine_changes(tmp_pat
     (tmp_path / "b.py").write_text("too")
     assert jit.stamp_of(tmp_path) != before
     assert baton.leave._cache._cache_file._source_stamp == jit.STAMP  # where numba looks
+
+
+def test_two_processes_that_compile_at_once_keep_their_kernels_apart(tmp_path: Path) -> None:
+    """The second has looked at what is kept before the first wrote, and writes before the first has ended."""
+
+    def kept() -> IndexDataCacheFile:
+        file = IndexDataCacheFile(str(tmp_path), "kernel", jit.STAMP)
+        jit._stamped(SimpleNamespace(_cache=SimpleNamespace(_cache_file=file)))
+        return file
+
+    first, second, write = kept(), kept(), IndexDataCacheFile._save_data
+    second._load_index = dict
+
+    def late(name: str, data: str) -> None:
+        second.save("of the second", "second")
+        write(first, name, data)
+
+    first._save_data = late
+    first.save("of the first", "first")
+    found = {name: kept().load(f"of the {name}") for name in ("first", "second")}
+    assert all(kernel in (name, None) for name, kernel in found.items())  # None: compiled once more
+    assert found["first"] == "first"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
@@ -66,7 +67,20 @@ def _stamped(compiled: Any) -> Any:
     kept = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
     if kept is not None:
         kept._source_stamp = STAMP
+        kept.save = functools.partial(_save, kept)
     return compiled
+
+
+def _save(kept: Any, key: Any, data: Any) -> None:
+    """As numba keeps what it has compiled, but under a name of its own.
+
+    Numba numbers files by those it finds: two processes that compile at once would write two kernels to one of them,
+    and whoever looks for the one later would find the other.
+    """
+    number = int.from_bytes(hashlib.sha256(repr(key).encode()).digest()[:6])
+    name = kept._data_name(number)
+    kept._save_data(name, data)
+    kept._save_index({**kept._load_index(), key: name})
 
 
 def part(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from dragoman.engines.numba import errors, rows
 from dragoman.engines.numba.baton import enter, leave
-from dragoman.engines.numba.jit import DONE, distant, kernel, part
+from dragoman.engines.numba.jit import DONE, distant, kernel
 from dragoman.engines.numba.panels import FIRST
 from dragoman.engines.numba.products import ITSELF, NOTHING, STRAIGHT, TURNED, multiply, multiply_columns
 
@@ -65,8 +65,8 @@ def weights_derivative(
     enter()
 
 
-@part
-def apply_cross_entropy(
+@kernel
+def linear_cross_entropy(
     products: Any,
     x: Any,
     w: Any,
@@ -85,6 +85,7 @@ def apply_cross_entropy(
 
     dw  none (of no size) where delta has all rows: it can be had from delta later
     """
+    leave()
     error, hits = 0.0, 0.0
     dbiases[:] = 0
     for first in range(0, x.shape[0], delta.shape[0]):
@@ -102,12 +103,5 @@ def apply_cross_entropy(
             multiply_columns(
                 products, a, FIRST, TURNED, b, FIRST, STRAIGHT, dbiases[:0], begins, dw, FIRST, dw.shape[1]
             )
-    return error, hits
-
-
-@kernel
-def linear_cross_entropy(*given: Any) -> Any:
-    leave()
-    found = apply_cross_entropy(*given)
     enter()
-    return found
+    return error, hits

@@ -210,17 +210,17 @@ class Stack:
             dupdate = self._room(d) if s else NOWHERE
             if pre:
                 spare, other = other, spare  # the delta so far is being read
-                chain = self._normalize_backward(s, dx, chain, dupdate if s else None, spare)
+                chain = self._normalize_backward(s, dx, chain, dupdate, spare)
             else:
                 self.tape.step("add", dx.flat, chain.flat)
                 dy = dx
         return chain if pre else dx
 
-    def _normalize_backward(self, s: int, dy: Matrix, more: Matrix, dupdate: Matrix | None, spare: Matrix) -> Matrix:
+    def _normalize_backward(self, s: int, dy: Matrix, more: Matrix, dupdate: Matrix, spare: Matrix) -> Matrix:
         """The delta of sum s, to which `more` is added; of its update too, unless it has none."""
         flat, (gamma, beta) = self.flat, self._normalization(s)
-        dropped = dupdate is not None and self.rate > 0
-        dsum = spare if dropped or dupdate is None else dupdate
+        dropped = dupdate is not NOWHERE and self.rate > 0
+        dsum = spare if dropped or dupdate is NOWHERE else dupdate
         scale = [self._vector(gamma, flat.depth), self.statistics[s], dsum, dupdate if dropped else NOWHERE]
         found = [self._dvector(start, flat.depth) for start in (gamma, beta)]
         drop = self._drop(self.sites[s], dropped)
@@ -235,7 +235,10 @@ class Stack:
             dhidden = dc if identity else self._room(self.flat.hidden)
             self._multiply_backward(row, writing.OUTPUT, kept["hidden"], dupdate, dhidden)
             self._multiply_backward(row, writing.HIDDEN, x, dc, dx, dhidden, kept["c"])
-            self.tape.release(*([] if identity else [dhidden]), *([] if kept["c"] is kept["hidden"] else [kept["c"]]))
+            if dhidden is not dc:
+                self.tape.release(dhidden)
+            if kept["c"] is not kept["hidden"]:
+                self.tape.release(kept["c"])
             return
         projection = writing.PROJECTION if own else writing.CROSS_PROJECTION
         dseen, dq = self.update, self._room(kept["q"].columns)
@@ -247,10 +250,11 @@ class Stack:
             self.sums.append(Sum(row[writing.DISTANCES], dbias, False))
         deltas = dseen.flat, dq.flat, dk.flat, dbias
         self.tape.step("attend_backward", *self._look(s), self._work(4), *deltas, floats=(self._factor,))
-        self.tape.release(kept["q"], *([] if own else [kept["k"]]))
+        self.tape.release(kept["q"])
         if own:
             self._multiply_backward(row, writing.ATTENTION, x, dq, dx)
             return
+        self.tape.release(kept["k"])
         assert self.memory is not None
         assert dmemory is not None
         self._multiply_backward(row, writing.CROSS_QUERY, x, dq, dx)
