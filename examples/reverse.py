@@ -7,7 +7,6 @@ Run it with `python examples/reverse.py`; it takes some seconds.
 import sys
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from dragoman import Transformer, TransformerConfiguration
 from dragoman.data import Batching, BatchStream, LabelPairs, toy_pairs
@@ -52,5 +51,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    with threadpool_limits(1):  # matrices this small are not worth a second thread
-        sys.exit(main())
+    sys.exit(main())

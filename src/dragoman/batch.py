@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 
@@ -22,10 +23,12 @@ class Batch:
 
     labels   [N] integers, or [N, d] real rows (image patches, series); only real positions, no padding
     offsets  [B + 1]; sequence i is the rows offsets[i] to offsets[i + 1]
-    targets  what the loss compares with: [N] labels, or whatever the task wants; None when only predicting
-    loss_weights  [N] weight of each position in the error; None means 1 everywhere
+    targets  what the loss compares with, labels or real numbers: [N, ...] for positions, [B, ...] for samples
+             (further axes: several labels each, real vectors); None when only predicting
+    loss_weights  weight of each target in the error, [N] or [B]; None means 1 everywhere
     source   the sequences a decoder looks at, aligned with these; None for a single sequence
     first_row  the row of the whole batch at which this shard begins (dropout counts rows globally)
+    per      what a target belongs to: every "position" or every "sample" (sequence); None: as many as there are tell
 
     The thesis's padded layout is the same thing with pad labels packed as ordinary rows of loss weight 0.
     """
@@ -36,6 +39,7 @@ class Batch:
     loss_weights: Array | None = None
     source: Batch | None = None
     first_row: int = 0
+    per: Literal["position", "sample"] | None = None
 
     def __post_init__(self) -> None:
         for name in ("labels", "offsets"):
@@ -49,15 +53,43 @@ class Batch:
         if np.issubdtype(self.labels.dtype, np.inexact) and not np.isfinite(self.labels).all():
             row = int(np.argwhere(~np.isfinite(self.labels))[0][0])
             raise NonFiniteError(f"row {row} of the batch holds NaN or infinity; clean the data before batching it")
-        if self.targets is not None and self.targets.dtype.kind == "f" and not np.isfinite(self.targets).all():
-            raise NonFiniteError("the targets hold NaN or infinity; clean the data before batching it")
-        if self.loss_weights is not None:
-            if self.loss_weights.shape != (len(self.labels),):
-                raise ShapeError(f"loss_weights {self.loss_weights.shape} do not match the {len(self.labels)} rows")
-            if not np.isfinite(self.loss_weights).all() or (self.loss_weights < 0).any():
-                raise NonFiniteError("loss_weights must be finite and not negative")
         if self.source is not None and len(self.source) != len(self):
             raise ShapeError(f"{len(self.source)} sources but {len(self)} references")
+        self._check_targets()
+
+    def _check_targets(self) -> None:
+        """Targets and their weights: one for each position or one for each sample, and finite."""
+        object.__setattr__(self, "per", self.per or self._inferred())
+        count = len(self) if self.per == "sample" else len(self.labels)
+        if self.targets is not None:
+            if not isinstance(self.targets, np.ndarray) or len(self.targets) != count:
+                shape = getattr(self.targets, "shape", type(self.targets).__name__)
+                raise ShapeError(
+                    f"targets {shape} are not one for each {self.per}: {len(self)} samples of {len(self.labels)} "
+                    "positions altogether; say per='position' or per='sample' and give as many"
+                )
+            if self.targets.dtype.kind == "f" and not np.isfinite(self.targets).all():
+                raise NonFiniteError("the targets hold NaN or infinity; clean the data before batching it")
+        if self.loss_weights is not None:
+            if self.loss_weights.shape != (count,):
+                raise ShapeError(
+                    f"loss_weights {self.loss_weights.shape} do not match the {count} "
+                    f"{'samples' if self.per == 'sample' else 'rows'} that have targets"
+                )
+            if not np.isfinite(self.loss_weights).all() or (self.loss_weights < 0).any():
+                raise NonFiniteError("loss_weights must be finite and not negative")
+
+    def _inferred(self) -> Literal["position", "sample"]:
+        """What targets belong to, by their number; refused where it tells nothing and would matter."""
+        targets = self.targets
+        if not isinstance(targets, np.ndarray) or not targets.ndim or len(targets) != len(self):
+            return "position"
+        if len(self) == len(self.labels) and (self.lengths != 1).any():
+            raise ShapeError(
+                f"{len(self)} targets for {len(self)} samples of {len(self.labels)} positions altogether: they may "
+                "belong to either; say per='position' or per='sample'"
+            )
+        return "position" if len(self) == len(self.labels) else "sample"
 
     def __len__(self) -> int:
         """B, the number of sequences."""
@@ -76,7 +108,9 @@ class Batch:
     @property
     def weight(self) -> float:
         """The sum of the loss weights: what the error of the whole batch is divided by."""
-        return float(len(self.labels)) if self.loss_weights is None else float(self.loss_weights.sum())
+        if self.loss_weights is not None:
+            return float(self.loss_weights.sum())
+        return float(len(self) if self.per == "sample" else len(self.labels))
 
     def shards(self, count: int) -> list[Batch]:
         """The batch cut into at most `count` batches of whole sequences that take about as much work.
@@ -97,14 +131,16 @@ class Batch:
     def _between(self, first: int, last: int) -> Batch:
         """Sequences first to last - 1, which know where their rows stood. What is cut out of a batch needs no check."""
         a, b = int(self.offsets[first]), int(self.offsets[last])
+        judged = slice(first, last) if self.per == "sample" else slice(a, b)
         part = object.__new__(Batch)
         vars(part).update(
             labels=self.labels[a:b],
             offsets=self.offsets[first : last + 1] - a,
-            targets=None if self.targets is None else self.targets[a:b],
-            loss_weights=None if self.loss_weights is None else self.loss_weights[a:b],
+            targets=None if self.targets is None else self.targets[judged],
+            loss_weights=None if self.loss_weights is None else self.loss_weights[judged],
             source=None if self.source is None else self.source._between(first, last),
             first_row=self.first_row + a,
+            per=self.per,
         )
         return part
 

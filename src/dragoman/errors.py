@@ -38,4 +38,4 @@ class FileFormatError(DragomanError):
 
 
 class DragomanWarning(UserWarning):
-    """A choice that is allowed but that the theory advises against."""
+    """Something that is allowed but probably a mistake, or that the theory advises against."""

@@ -11,7 +11,17 @@ from latex2mathml.converter import convert
 
 from dragoman.analysis.audit import claim as forms
 from dragoman.analysis.audit import run
-from dragoman.analysis.audit.claim import CLAIMS, CORRECTIONS, VISIBLY_WRONG, Claim, Correction, equal, holds, proved
+from dragoman.analysis.audit.claim import (
+    CLAIMS,
+    CORRECTIONS,
+    VISIBLY_WRONG,
+    Claim,
+    Correction,
+    disagreement,
+    equal,
+    holds,
+    proved,
+)
 from dragoman.analysis.audit.page import audit_page
 from dragoman.errors import GradientError
 from dragoman.graph import gradient_check, operation
@@ -123,6 +133,23 @@ def test_the_audit_reports_failures_and_goes_on() -> None:
     assert [f.verdict for f in (broken, wrong, harmless)] == ["FAILS"] * 3
     assert "ValueError: no such <thing>" in broken.errors
     assert not harmless.passed, "a printed form that is right must not be listed as wrong"
+
+
+def test_values_agree_to_rounding_and_no_further() -> None:
+    """What float64 may lose passes; a slip in the ninth digit, which no reader of a table would see, does not."""
+    assert equal(1.0, 1.0 + 1e-13).passed
+    assert not equal(1.0, 1.0 + 1e-9).passed
+    assert not equal(np.array([1.0, 2.0]), np.array([1.0, 2.0 + 1e-11])).passed
+
+
+@pytest.mark.parametrize(("off", "verdict"), [(1e-15, "FAILS"), (1e-6, "FAILS"), (1e-3, "corrected")])
+def test_a_printed_form_counts_as_wrong_only_where_rounding_cannot_explain_it(
+    monkeypatch: pytest.MonkeyPatch, off: float, verdict: str
+) -> None:
+    compared = disagreement(np.array([1.0, 1.0 + off]), np.ones(2))
+    fix = Correction("E-X", ("T-1.4-softmax",), "a digit", "x", "x", lambda: (compared, holds(True)))
+    monkeypatch.setattr(run, "_load", lambda: ([], [fix]))
+    assert [finding.verdict for finding in run.audit()] == [verdict]
 
 
 @pytest.mark.usefixtures("two_broken_claims")

@@ -132,3 +132,62 @@ def test_a_model_without_a_history(model: Path, run: Run) -> None:
     done = run("plot", model, "history")
     assert done.code == 2
     assert "has no history yet" in done.err
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("[1, 2]", "line 2"),
+        ('"text"', "line 2"),
+        ("null", "line 2"),
+        ("{}", "line 2 of the history has no step: {}"),
+        ('{"step": "two", "training_error": 1.0}', "line 2 of the history: 'step' is 'two'; expected a number"),
+        ('{"step": 2, "training_error": [1.0]}', "line 2 of the history: 'training_error' is [1.0]; expected a number"),
+        ('{"step": 2, "epoch": true}', "line 2 of the history: 'epoch' is True; expected a number"),
+        ('{"step": Infinity}', "line 2 of the history has no step"),
+        ('{"epoch": 1.0}\n{"step": 2}', "line 2 of the history has no step"),
+        ("{", "history.jsonl"),
+    ],
+)
+def test_a_history_with_a_wrong_line_is_told_and_leaves_no_file(
+    line: str, expected: str, model: Path, run: Run, tmp_path: Path
+) -> None:
+    (model / "history.jsonl").write_text(f'{{"step": 1, "epoch": 1.0, "best": true}}\n{line}\n', encoding="utf-8")
+    done = run("plot", model, "history", "--out", tmp_path / "history.png")
+    assert (done.code, done.out) == (2, "")
+    assert expected in done.err
+    assert len(done.err.splitlines()) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+    run("plot", model, "history")
+    assert not (model / "figures").exists()
+
+
+def test_a_report_does_without_a_wrong_history(model: Path, run: Run) -> None:
+    (model / "history.jsonl").write_text('{"step": "two"}\n', encoding="utf-8")
+    done = run("evaluate", model, "--most", "2")
+    assert done.code == 0
+    assert "the training curves are left out of the page: line 1 of the history" in done.err
+    assert (model / "evaluation" / "report.html").exists()
+
+
+def test_a_figure_that_fails_half_way_leaves_no_file(
+    undertrained: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from matplotlib.figure import Figure
+
+    def breaks_off(figure: Figure, file: object, **options: object) -> None:
+        if isinstance(file, str | Path):  # as matplotlib opens it
+            Path(file).touch()
+        raise ValueError("a glyph that cannot be drawn")
+
+    monkeypatch.setattr(Figure, "savefig", breaks_off)
+    with pytest.raises(ValueError, match="a glyph"):
+        run("plot", undertrained, "positions", "--out", tmp_path / "figure.png")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_directory_of_figures_that_cannot_be_made(model: Path, run: Run) -> None:
+    (model / "figures").write_text("in the way", encoding="utf-8")
+    done = run("plot", model, "positions")
+    assert (done.code, done.out) == (2, "")
+    assert "cannot be made" in done.err

@@ -170,6 +170,7 @@ def test_recipe_below_file_below_options_below_assignments(tmp_path: Path, asked
         (["--seed", "7"], "seed", 7),
         (["--threads", "2"], "threads", 2),
         (["--from", "base"], "start.model", "base"),
+        (["--from", "base", "--replay", "0"], "start.replay", 0),
         (["--part", "encoder"], "start.train", "encoder"),
         (["--scores", "bleu, chrf"], "progress.scores", ("bleu", "chrf")),
         (["--samples", "3"], "progress.samples", 3),
@@ -230,6 +231,12 @@ def test_fine_tuning_by_options(undertrained: Path, tmp_path: Path, run: Run) ->
     options = ["--from", undertrained, "--part", "decoder", "--epochs", "1"]
     done = run("train", pairs_file(), "--out", tmp_path / "m", *options)
     assert done.code == 0, done.err
+    title = done.lines.index(next(line for line in done.lines if "Before and after fine-tuning" in line))
+    shown = " ".join(done.lines[title:])
+    for row in load_facts(tmp_path / "m").training["compared"]:
+        errors, bleus = (f"{value:.4f}" for value in row["error"]), (f"{value:.2f}" for value in row["bleu"])
+        assert re.search(r"\s+│\s+".join([row["pairs"], str(row["count"]), *errors, *bleus]), shown), row
+    assert "nan" not in done.out
     tokenizer = "source-tokenizer.json"
     assert (tmp_path / "m" / tokenizer).read_bytes() == (undertrained / tokenizer).read_bytes()
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dragoman import Translator
-from dragoman.cli.translate import TOGETHER, as_they_come
+from dragoman.cli.inputs import TOGETHER, as_they_come
 from dragoman.errors import DataError
 from dragoman.tasks.translator import Choice
 from tests.cli.running import COMMAND, Run, dragoman, start, text_stream
@@ -204,7 +204,7 @@ def test_several_translations_best_first(undertrained: Path, translator: Transla
             ["--sample", "--temperature", "0.5", "--top-k", "4", "--top-p", "0.9"],
             Choice(sample=True, temperature=0.5, top_k=4, top_p=0.9),
         ),
-        (["--maximum", "2"], Choice(maximum=2)),
+        (["--maximum", "1"], Choice(maximum=1)),
     ],
 )
 def test_options_reach_the_search(
@@ -221,6 +221,36 @@ def test_a_prefix(undertrained: Path, run: Run) -> None:
     assert done.code == 0
     assert done.out.startswith("Un amigo vende")
     assert not run("translate", undertrained, TEXT).out.startswith("Un amigo")
+
+
+# Text that the model cannot read
+
+RUSSIAN = ["Привет, мир!", "Мы видим старый дом и хлеб."]
+
+
+def test_text_in_a_script_the_model_has_not_seen_is_told(undertrained: Path, run: Run) -> None:
+    done = run("translate", undertrained, RUSSIAN[0])
+    assert (done.code, len(done.lines)) == (0, 1)
+    [told] = done.err.splitlines()
+    assert told.startswith("warning: the text: most letters are Cyrillic, none that the model has learnt from")
+    assert RUSSIAN[0] in told
+
+
+def test_each_unseen_script_is_told_once_with_a_count(undertrained: Path, run: Run, tmp_path: Path) -> None:
+    lines = [TEXT, *RUSSIAN, "", *RUSSIAN, "12:30", "世界", "The man reads мир."]
+    (tmp_path / "in.txt").write_bytes(encoded(lines))
+    done = run("translate", undertrained, tmp_path / "in.txt", "--beam", "1")
+    assert (done.code, len(done.out.split("\n"))) == (0, len(lines) + 1)
+    told = [line for line in done.err.splitlines() if line.startswith("warning")]
+    assert [line.split(":")[1] for line in told] == [" line 2", " line 8", " 4 lines in all are Cyrillic"]
+
+
+def test_json_warns_of_each_line(undertrained: Path, run: Run) -> None:
+    done = run("translate", undertrained, "--json", "--beam", "1", stdin=encoded([TEXT, *RUSSIAN]))
+    warnings = [json.loads(line)["warnings"] for line in done.lines]
+    assert warnings[0] == []
+    assert warnings[1] == warnings[2]
+    assert "Cyrillic" in warnings[1][0]
 
 
 # Mistakes

@@ -45,6 +45,14 @@ def test_another_content_or_setting_is_another_dataset(change: dict[str, object]
     assert other.directory != first.directory
 
 
+def test_pairs_by_part_are_another_dataset_and_are_found_again(tmp_path: Path) -> None:
+    first = cached_dataset(SOUND, ["digest"], directory=tmp_path)
+    by_part = cached_dataset({"training": SOUND[:200], "testing": SOUND[200:]}, ["digest"], directory=tmp_path)
+    assert by_part.directory != first.directory
+    again = cached_dataset({"training": exhausted()}, ["digest"], directory=tmp_path)
+    assert again.directory == by_part.directory
+
+
 def test_given_tokenizers_count_too(tmp_path: Path) -> None:
     first = cached_dataset(SOUND, ["digest"], directory=tmp_path)
     kept = cached_dataset(SOUND, ["digest"], tokenizers=(first.tokenizers[0], first.tokenizers[1]), directory=tmp_path)

@@ -470,3 +470,38 @@ def test_the_dataset_of_the_thesis(tmp_path: Path) -> None:
     lengths = prepared.part("training").lengths()
     for batching in (Batching(), Batching(tokens=4096)):
         assert waste(lengths, plan_epoch(lengths, batching, 0, 0)) < 0.1
+
+
+# Pairs that come by part
+
+
+def test_pairs_by_part_are_used_as_they_are(tmp_path: Path) -> None:
+    by_part = {"testing": PAIRS[40:], "training": PAIRS[:30], "selection": PAIRS[30:40]}
+    prepared = prepare(by_part, tmp_path / "d", SMALL)
+    for name, pairs in by_part.items():
+        part = prepared.part(name)
+        assert list(zip(part.texts("source"), part.texts("reference"), strict=True)) == pairs
+        assert prepared.about["parts"][name] == len(pairs)
+    assert prepared.about["splitting"] == {"by": "given"}
+    alone = prepare(PAIRS[:30], tmp_path / "alone", SMALL, Splitting((1.0, 0.0, 0.0)))
+    assert prepared.tokenizers[0].to_json() == alone.tokenizers[0].to_json(), "learnt from the training part alone"
+
+
+def test_a_part_that_is_not_there_is_empty(tmp_path: Path) -> None:
+    prepared = prepare({"training": PAIRS[:30]}, tmp_path / "d", SMALL)
+    assert prepared.about["parts"] == {"training": 30, "selection": 0, "testing": 0}
+
+
+@pytest.mark.parametrize(
+    ("by_part", "settings", "expected"),
+    [
+        ({"training": PAIRS, "validation": PAIRS}, {}, "there is no part 'validation'; choose from training, "),
+        ({"training": PAIRS}, {"splitting": Splitting()}, "pairs that come by part are used as they are"),
+        ({"training": PAIRS}, {"held_out": [HELD]}, "pairs that come by part are used as they are"),
+        ({"training": [], "testing": PAIRS}, {}, "none fell into the training part"),
+    ],
+)
+def test_mistakes_about_pairs_by_part(by_part: Any, settings: Any, expected: str, tmp_path: Path) -> None:
+    with pytest.raises((ConfigurationError, DataError), match=expected):
+        prepare(by_part, tmp_path / "d", SMALL, **settings)
+    assert list(tmp_path.iterdir()) == []

@@ -128,3 +128,11 @@ def test_outliers_are_judged_by_the_corpus_itself() -> None:
     assert len(ratio_outliers(source, reference)) == 0
     reference[7] = 5
     np.testing.assert_array_equal(ratio_outliers(source, reference), [7])
+
+
+def test_pairs_that_training_would_leave_out(tmp_path: Path) -> None:
+    pairs = [("a sentence", "una frase"), ("word " * 2001, "palabra " * 1900), ("word " * 2000, "palabra " * 1900)]
+    corpus = Corpus([Record(pair, "pairs.tsv", line) for line, pair in enumerate(pairs, 1)], tmp_path)
+    [sign] = [sign for sign in examine(corpus).signs if "words on a side" in sign.name]
+    assert (sign.name, sign.count) == ("more than 2,000 words on a side", 1)
+    assert sign.examples[0].startswith("pairs.tsv, line 2:")

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.data.splits import PARTS, SELECTION, TESTING, TRAINING, Splitting, assign_parts
+from dragoman.data.splits import FILES, PARTS, SELECTION, TESTING, TRAINING, Splitting, assign_parts, unusual_parts
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Array
 
@@ -180,3 +180,66 @@ def test_white_space_does_not_make_another_sentence() -> None:
     np.testing.assert_array_equal(parts[0], parts[2])
     held = assign_parts([" The  plant is green."], Splitting(), ["The plant is green."])
     assert held.tolist() == [2]
+
+
+# Files of a split are split again
+
+
+@pytest.mark.parametrize("by", BOTH)
+def test_a_training_splits_the_files_of_a_split_as_if_they_were_new(by: By) -> None:
+    """`data split` and `train` with the same seed: each file of the first has all three parts in the second."""
+    files = assign_parts(MANY, Splitting(by=by), purpose=FILES)
+    for part in (TRAINING, SELECTION, TESTING):
+        again = assign_parts([MANY[i] for i in np.flatnonzero(files == part)], Splitting(by=by))
+        np.testing.assert_allclose(np.array(counts(again)) / len(again), [0.6, 0.2, 0.2], atol=0.03)
+
+
+@pytest.mark.parametrize(("seed", "pinned"), [(0, [2, 1, 1, 0, 0, 0, 2, 0]), (1, [0, 0, 0, 0, 2, 0, 0, 0])])
+def test_the_files_of_a_split_are_the_same_in_every_process_and_version(seed: int, pinned: list[int]) -> None:
+    sources = ["Go.", "Run!", "¿Qué?", "I could kill you.", "Tom", "", "a", "b"]
+    assert assign_parts(sources, Splitting(seed=seed), purpose=FILES).tolist() == pinned
+
+
+# Parts that are far from their share
+
+
+def unusual(*sizes: int, shares: tuple[float, float, float]) -> set[str]:
+    return set(unusual_parts(dict(zip(PARTS, sizes, strict=True)), shares))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "shares", "found"),
+    [
+        ((600, 200, 200), (0.6, 0.2, 0.2), set()),
+        ((1000, 0, 0), (0.6, 0.2, 0.2), {"training", "selection", "testing"}),
+        ((1000, 0, 0), (1.0, 0.0, 0.0), set()),
+        ((960, 0, 40), (0.9, 0.05, 0.05), {"selection"}),
+        ((640, 140, 220), (0.6, 0.2, 0.2), {"selection"}),
+        ((6400, 1600, 2000), (0.6, 0.2, 0.2), set()),
+        ((36, 1, 3), (0.9, 0.05, 0.05), set()),
+        ((38, 0, 2), (0.9, 0.05, 0.05), {"selection"}),
+        ((1, 19, 20), (0.6, 0.2, 0.2), {"training", "selection", "testing"}),
+        ((900, 50, 51), (0.9, 0.05, 0.05), set()),
+    ],
+)
+def test_parts_that_are_unusual(sizes: tuple[int, int, int], shares: Any, found: set[str]) -> None:
+    assert unusual(*sizes, shares=shares) == found
+
+
+@pytest.mark.parametrize("n", [20, 60, 200, 1000])
+def test_chance_alone_is_hardly_ever_warned_of(n: int) -> None:
+    """Parts that are not empty, over 100 seeds: at most one warning."""
+    told = 0
+    for seed in range(100):
+        found = counts(assign_parts(MANY[:n], Splitting((0.9, 0.05, 0.05), seed=seed)))
+        told += any(found[PARTS.index(name)] for name in unusual(*found, shares=(0.9, 0.05, 0.05)))
+    assert told <= 1
+
+
+def test_an_empty_part_says_whether_the_pairs_are_few() -> None:
+    few = unusual_parts({"training": 38, "selection": 0, "testing": 2}, (0.9, 0.05, 0.05))["selection"]
+    assert few.what == "the selection part is empty although its share is 5.0% of 40 pairs"
+    assert "add pairs" in few.advice
+    many = unusual_parts({"training": 3800, "selection": 0, "testing": 200}, (0.9, 0.05, 0.05))["selection"]
+    assert "split with this seed before" in many.advice
+    assert "add pairs" not in many.advice

@@ -436,3 +436,9 @@ def test_a_splitter_keeps_the_order_and_cuts_what_is_endless() -> None:
     assert split("‘sí’ मैं हूँ") == ["‘", "sí", "’", "मैं", "हूँ"]
     for letter in "aй":
         assert [len(word) for word in split(letter * 150)] == [64, 64, 22]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_vocabulary_that_no_computer_can_hold_is_refused(kind: Kind) -> None:
+    with pytest.raises(ConfigurationError, match=r"at most 10,000,000 labels, got 1,000,000,000"):
+        Tokenizer.train(["a b c"], kind, 10**9)

@@ -66,3 +66,21 @@ def test_a_large_score_gives_a_finite_error(text, negative):
     table, outputs = np.full((len(counts), 4), 3, np.float32), np.full((len(counts), 4), 3, np.float32)
     error, count = vector_steps(table, outputs, labels, offsets, plan=plan, epoch=Epoch(0, 0, 0), first=0, last=20)
     assert 30 < error / count < 36 * negative  # a score of 36 against each negative, less those that are the target
+
+
+@pytest.mark.parametrize("level", [150.0, -150.0])
+@pytest.mark.parametrize("dtype", TOLERANCE)
+def test_large_scores_of_the_full_softmax(text, dtype, level):
+    """Every score moved by the same large number: it means nothing, if the maximum is subtracted."""
+    labels, offsets, counts = text
+    plan = make_plan(counts, len(labels), VectorSettings(negative=0, subsampling=0, rate=1e-4, last_rate=1e-4))
+
+    def after(function):
+        rng = np.random.default_rng(2)
+        table, outputs = (rng.standard_normal((len(counts), 4)).astype(dtype) for _ in range(2))
+        table[:, 0], outputs[:, 0] = 10, level / 10
+        how = {"plan": plan, "epoch": Epoch(0, 0, 0), "first": 0, "last": 5}
+        return table, outputs, function(table, outputs, labels, offsets, **how)[0]
+
+    for ours, theirs in zip(after(vector_steps), after(vector_steps.definition), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5 if dtype is np.float32 else 1e-10)

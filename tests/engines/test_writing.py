@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from typing import Any
 
 import numpy as np
@@ -83,11 +84,11 @@ class Sealed:
         raise AssertionError("step by step, though the engine covers this")
 
 
-def compared(network: Any, method: Any, *question: Any, **options: Any) -> list[Any]:
+def compared(network: Any, method: Any, *question: Any, tolerance: float = 1e-4, **options: Any) -> list[Any]:
     """What the engine finds, which is what the definition finds."""
     found = decode(Sealed(network), *question[:1], method, *question[1:], **options)
     use_engine("numpy")
-    same(found, decode(network, *question[:1], method, *question[1:], **options), 1e-4)
+    same(found, decode(network, *question[:1], method, *question[1:], **options), tolerance)
     use_engine("numba")
     return found
 
@@ -167,6 +168,85 @@ def test_labels_that_are_hard_to_tell_apart(numba, tied, spread, size):
     sources = asked(40, 2)[0]
     true, sifted = (decode(Sealed(network), sources, method, 7, batch=40) for method in GREEDY)
     assert [h.labels.tolist() for (h,) in sifted] == [h.labels.tolist() for (h,) in true]
+
+
+def quantized_apart(depth: int) -> tuple[Any, Any, Any]:
+    """(x, weights of a good label, of a bad one): true logits are equal, rounded ones as far apart as can be.
+
+    The largest input and weight are as large as the largest integer they are rounded to, so one level is 1, and
+    every other input and weight lies half a level (all but 0.001) beside an integer. Rounding the weights costs the
+    good label what it gives the bad one, sum |x| / 2; so does rounding the input, sum |w| / 2.
+    """
+    highest = math.floor(math.sqrt(2.0**31 / depth)) - 1
+    rng = np.random.default_rng(0)
+    signs = rng.choice([-1.0, 1.0], depth)
+    turned = np.tile([1.0, -1.0], depth // 2)  # whether rounding takes from an input or adds to it
+    lost = 0.499 * signs * turned
+    x = signs * np.repeat(rng.integers(highest // 2, highest, depth // 2), 2) + lost
+    weights = np.sign(lost) * rng.integers(highest // 2, highest)
+    good, bad = weights + 0.499 * signs, -weights - 0.499 * signs
+    x[0], good[0], bad[0] = (highest * np.sign(number[0]) for number in (x, good, bad))
+    return x, good, bad
+
+
+@pytest.mark.parametrize("tied", ["none", "output"])
+@pytest.mark.parametrize(("good", "bad"), [(20, 200), (200, 20)])
+def test_the_best_label_at_the_edge_of_the_bound(numba, tied, good, bad):
+    """The rounded logit of the best label is nearly as far below another's as rounding can bring it."""
+    network = talkative(end=0.0, reference_vocabulary=333, tied=tied, depth=64, block="pre")
+    views = dict(network.named_arrays())
+    table = views["reference_embedding.table"] if tied == "output" else views["output.weights"].T
+    x, *weights = quantized_apart(64)
+    views["decoder_normalization.gamma"][...] = 0  # so that every row is x
+    views["decoder_normalization.beta"][...] = x
+    table[...], views["output.biases"][...] = 0, 0
+    table[good], table[bad] = weights
+    gap = float(weights[0] @ x - weights[1] @ x)
+    views["output.biases"][[good, bad]] = 1e8 - gap + 3000, 1e8  # above all others; the good label is the better one
+
+    rounded = [float(np.rint(w) @ np.rint(x)) for w in weights]
+    below = rounded[1] - (rounded[0] - gap + 3000)  # what the bound, 2 * (sum |x| + sum |w|) / 2, has to reach
+    assert 0.95 < below / (np.abs(x).sum() + np.abs(weights[0]).sum()) < 1
+    # fewer sentences are not worth rounding the weights for
+    true, sifted = (decode(Sealed(network), [[4, 5], [6]] * 10, method, 3) for method in GREEDY)
+    assert [h.labels.tolist() for (h,) in true] == [[good] * 3] * 20
+    assert [h.labels.tolist() for (h,) in sifted] == [[good] * 3] * 20
+
+
+@pytest.mark.parametrize("size", [1e3, 1e6])
+def test_logits_that_large_biases_make_equal(numba, size):
+    """Beside a large bias, many true logits are the same number and the lowest label is the best; sums that differ in
+    their last digit are rounded to others.
+    """
+    network = talkative(end=0.0, reference_vocabulary=333, depth=64, block="pre")
+    views, rng = dict(network.named_arrays()), np.random.default_rng(3)
+    views["output.weights"][...] = 0.01 * rng.standard_normal(views["output.weights"].shape)
+    views["output.biases"][...] = size
+    sources = asked(40, 2)[0]
+    true, sifted = (decode(Sealed(network), sources, method, 7, batch=40) for method in GREEDY)
+    assert [h.labels.tolist() for (h,) in sifted] == [h.labels.tolist() for (h,) in true]
+
+
+@pytest.mark.parametrize("method", [*GREEDY, Beam(3, 0.0, best=3)], ids=str)
+@pytest.mark.parametrize("size", [150.0, -150.0])
+@pytest.mark.parametrize("where", ["encoder.0.self_attention", "decoder.0.self_attention", "decoder.0.cross_attention"])
+def test_scores_far_from_zero(numba, method, size, where):
+    """Every score of one attention moved by the same large number: it means nothing, if the maximum is subtracted."""
+    network = talkative(block="pre")
+    views, width = dict(network.named_arrays()), 16
+    query, key = views[f"{where}.query.biases"], views[f"{where}.key.biases"]
+    query[::width] = 30
+    views[f"{where}.query.weights"][:, ::width] = 0
+    key[::width] = size * width**0.5 / 30
+    compared(network, method, *asked(13, 1), batch=9, tolerance=2e-3)  # scores are rounded to 1.5e-5
+
+
+@pytest.mark.parametrize("method", [*GREEDY, Beam(3, 0.0, best=3)], ids=str)
+@pytest.mark.parametrize("size", [200.0, -200.0])
+def test_logits_far_from_zero(numba, method, size):
+    network = talkative(block="pre")
+    dict(network.named_arrays())["output.biases"][...] += size
+    compared(network, method, *asked(13, 1), batch=9, tolerance=2e-3)  # scores are rounded to 1.5e-5
 
 
 @pytest.mark.parametrize("method", [*GREEDY, Beam(3)], ids=str)

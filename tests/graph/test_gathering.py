@@ -17,21 +17,26 @@ def theta():
 
 
 def gathered(theta, brought, order=None):
-    """The gradient of passes, each a list of (parameter, delta), on as many threads, which begin in an order."""
+    """The gradient of passes, each a list of (parameter, delta), on as many threads, which bring in an order."""
     gradient = np.full(len(theta), np.nan, np.float32)
     gathering = Gathering(theta.views(gradient), len(brought))
-    begun = [threading.Event() for _ in brought]
+    begun = threading.Barrier(len(brought), timeout=10)
+    turns, through = ([threading.Event() for _ in brought] for _ in range(2))
 
     def run(number):
         with gathering.share(number) as share:
+            begun.wait()
+            assert turns[number].wait(10)
             for parameter, delta in brought[number]:
                 share.bring(theta.parameters[parameter], delta)
-            begun[number].set()
+            through[number].set()
 
     threads = [threading.Thread(target=run, args=(number,), daemon=True) for number in range(len(brought))]
+    for thread in threads:
+        thread.start()
     for number in order or range(len(brought)):
-        threads[number].start()
-        assert begun[number].wait(10)
+        turns[number].set()
+        assert through[number].wait(10)
     for thread in threads:
         thread.join(10)
         assert not thread.is_alive(), "a pass waits for ever"
@@ -99,6 +104,32 @@ def test_parameters_brought_more_than_once_and_not_by_all(theta):
     np.testing.assert_array_equal(found[0], np.ones((3, 4)))
     np.testing.assert_array_equal(found[1], 4 * small)
     np.testing.assert_allclose(found[2], 3 * large, rtol=1e-6)
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2], [2, 0, 1]])
+def test_one_thread_may_run_all_passes(theta, order):
+    """In any order, and the bits are those of three threads: also where a parameter is brought twice."""
+    deltas = [drawn(0), drawn(1, 1e4), drawn(2, 1e-3)]
+
+    def brought():
+        return [[(2, in_pieces(delta, 7)[0]), (1, delta[0, :5]), (2, in_pieces(delta * 3, 2)[0])] for delta in deltas]
+
+    expected = gathered(theta, brought())
+    gradient = np.full(len(theta), np.nan, np.float32)
+    gathering, passes = Gathering(theta.views(gradient), 3), brought()
+
+    def run():
+        for number in order:
+            with gathering.share(number) as share:
+                for parameter, delta in passes[number]:
+                    share.bring(theta.parameters[parameter], delta)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(10)
+    assert not thread.is_alive(), "a pass waits for one that nobody will run"
+    for parameter, before in zip(theta.parameters, expected, strict=True):
+        np.testing.assert_array_equal(theta.view(gradient, parameter), before)
 
 
 def test_one_pass_writes_at_once(theta):

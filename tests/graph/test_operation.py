@@ -56,6 +56,61 @@ def test_a_tensor_among_the_options_is_refused():
         double(Tensor(np.ones(2)), note=Tensor(np.ones(1)))
 
 
+FORGETFUL = {
+    "value alone": (lambda x: x * 2, r"returned an array of shape \(2, 3\) without a backward"),
+    "nothing": (lambda x: None, "returned None without a backward"),
+    "a number": (lambda x: float(x.sum()), "returned a value of type float without a backward"),
+    "two values": (lambda x: (x, x + 1), r"returned a value and an array of shape \(2, 3\), which is not a function"),
+    "no function": (lambda x: (x, None), "returned a value and None, which is not a function"),
+    "not nested": (lambda x: (x, x, lambda dy: dy), "returned a tuple of 3"),
+}
+
+
+@pytest.mark.parametrize("wrap", [np.asarray, Tensor])
+@pytest.mark.parametrize("case", FORGETFUL)
+def test_an_operation_without_a_backward_is_told_what_to_return(case, wrap):
+    function, message = FORGETFUL[case]
+
+    @operation
+    def forgetful(x):
+        return function(x)
+
+    with pytest.raises(GraphError, match=rf"^forgetful {message}, but an operation returns .*`return y, backward`"):
+        forgetful(wrap(np.ones((2, 3))))
+
+
+@pytest.mark.parametrize(
+    ("returned", "found"),
+    [
+        (lambda dy: None, r"None: is its `return` missing\?"),
+        (lambda dy: dy, r"1 derivatives\."),
+        (lambda dy: (dy, dy, dy), r"3 derivatives\."),
+        (lambda dy: [dy, dy], r"1 derivatives \(a list\)\."),
+    ],
+)
+def test_a_backward_with_the_wrong_number_of_derivatives_is_told_what_to_return(returned, found):
+    @operation
+    def sum_of_two(x, y):
+        return x + y, returned
+
+    x = Tensor(np.ones(2))
+    match = rf"^sum_of_two was called with 2 inputs, but its backward returned {found} .*`return dx, dweights`"
+    with pytest.raises(GraphError, match=match):
+        backpropagate(sum_of_two(x, np.ones(2)), [x], [np.ones(2)])
+
+
+def test_a_backward_that_forgets_return_is_not_taken_for_a_zero_gradient():
+    @operation
+    def forgetful(x):
+        def backward(dy):
+            2 * dy
+
+        return 2 * x, backward
+
+    with pytest.raises(GraphError, match=r"forgetful was called with 1 input, .*is its `return` missing"):
+        gradient_check(forgetful, np.ones(2))
+
+
 def test_an_operation_keeps_the_name_and_equation_of_its_definition():
     assert (double.name, double.__name__, double.__doc__) == ("double", "double", "y = 2 x + shift")
     assert "Definition 3.12" in linear.__doc__
@@ -104,6 +159,6 @@ def test_an_engine_may_decline(toy):
 
 
 def test_an_unknown_engine_is_refused(toy):
-    with pytest.raises(ConfigurationError, match=r"'abacus' is not registered; there is .*numpy.*toy"):
+    with pytest.raises(ConfigurationError, match=r"unknown engine 'abacus'; available: .*numpy.*toy"):
         use_engine("abacus")
     assert current_engine() == "numpy"

@@ -155,6 +155,18 @@ def test_a_may_attend_to_b_without_b_attending_to_a() -> None:
     np.testing.assert_allclose(matrix[:, 1], [0.5, 0.5], atol=1e-9)  # b asks for nothing
 
 
+@pytest.mark.parametrize("function", [naive_attention, symmetric_attention, asymmetric_attention, full_rank_attention])
+def test_tokens_are_the_rows_of_a_matrix(function: Any) -> None:
+    maps = {
+        naive_attention: (),
+        symmetric_attention: (HEADS_Q[0],),
+        asymmetric_attention: (HEADS_Q[0], HEADS_K[0]),
+        full_rank_attention: (HEADS_Q, HEADS_K, MAPS),
+    }
+    with pytest.raises(ShapeError, match=rf"^{function.name}: x has shape .*expected .N, d"):
+        function(TOKENS.T[None], *maps[function])
+
+
 @pytest.mark.ledger("L-32-V")
 @pytest.mark.parametrize(("maps", "axis"), [(MAPS[:, :, :K], "d"), (MAPS[:, :K], "d"), (MAPS[:1], "h")])
 def test_every_head_has_a_square_value_map(maps: Array, axis: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from dragoman import Batch, Transformer, TransformerConfiguration
-from dragoman.errors import ConfigurationError, ShapeError
+from dragoman.errors import ShapeError
 from dragoman.graph import Array, value_of
 from dragoman.loss import CrossEntropy, LogError, Loss, LossIndex, MeanSquaredError, Regularization
 from dragoman.operations import cross_entropy, log_error, mean_squared_error
@@ -172,11 +172,14 @@ def test_loss_in_words() -> None:
     assert math.isnan(Loss(0.0, 0.0, 0.0, 0.0).accuracy)
 
 
-@pytest.mark.parametrize("error", [MeanSquaredError(), LogError()])
-def test_only_cross_entropy_weighs_positions(error) -> None:
-    batch = Batch(np.ones((2, 1)), np.array([0, 2]), targets=np.ones((2, 1)), loss_weights=np.ones(2))
-    with pytest.raises(ConfigurationError, match="leave loss_weights out"):
-        error(np.ones((2, 1)), batch)
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [(MeanSquaredError(), (3 * 0.25**2 + 1 * 0.5**2) / 4), (LogError(), -(3 * math.log(0.75) + math.log(0.5)) / 4)],
+)
+def test_every_error_weighs_its_targets(error, expected) -> None:
+    batch = Batch(np.ones((3, 1)), np.array([0, 3]), np.ones((3, 1)), loss_weights=np.array([3.0, 0.0, 1.0]))
+    found, _ = error(np.array([[0.75], [0.1], [0.5]]), batch)
+    assert float(found) == pytest.approx(expected, rel=1e-12)
 
 
 def test_a_regression_has_no_accuracy_to_tell() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dragoman import operations
-from dragoman.graph import Operation, Tensor, backpropagate
+from dragoman.graph import Operation, Tensor, backpropagate, gradient_check
 from dragoman.operations import Dropout
 
 OFFSETS, MEMORY, LABELS = np.array([0, 3, 3, 5]), np.array([0, 1, 1, 3]), np.array([2, 0, 2, 1, 0])
@@ -107,3 +107,14 @@ def test_plain_arrays_give_plain_arrays_of_the_same_value(name, shapes, options)
     for y, tensor in zip(plain, recorded, strict=True):
         assert not isinstance(y, Tensor)
         np.testing.assert_array_equal(y, tensor.value if isinstance(tensor, Tensor) else tensor)
+
+
+@every_case
+def test_the_complex_step_applies(name, shapes, options):
+    """The definitions are written without abs, conj and the like, so that the stricter method judges them.
+
+    A recurrence that is cut has another gradient than its function on purpose: it is left whole here.
+    """
+    inputs, options = prepare(shapes, {key: x for key, x in options.items() if key != "cut"}, np.float64)
+    report = gradient_check(getattr(operations, name), *inputs, **options).require()
+    assert report.applied == report.comparisons

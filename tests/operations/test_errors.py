@@ -183,6 +183,18 @@ def test_log_error(shape, rng):
     assert float(log_error(np.array([0.8]), targets=np.ones(1))) == pytest.approx(0.223143551, abs=1e-9)
 
 
+@given(sizes(1, 4), sizes(1, 3), generators())
+def test_weighted_errors_have_their_derivatives(rows, columns, rng):
+    """Also of a shard, whose total is that of the whole batch"""
+    y, targets = rng.uniform(0.05, 0.95, (rows, columns)), rng.choice((0.0, 1.0), (rows, columns))
+    weights = rng.uniform(0, 2, rows)
+    for error in (mean_squared_error, log_error):
+        gradient_check(error, y, targets=targets, weights=weights, total=5.0).require()
+        whole = error(y, targets=targets, weights=weights)
+        each = [float(error(y[i : i + 1], targets=targets[i : i + 1])) for i in range(rows)]
+        assert float(whole) == pytest.approx(weights @ each / weights.sum(), rel=1e-10)
+
+
 def test_log_error_of_a_certain_and_right_answer_is_zero():
     y = Tensor(np.array([1.0, 0.0]))
     error = log_error(y, targets=np.array([1.0, 0.0]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
 
@@ -61,6 +62,14 @@ def test_plateau_halves_the_rate_when_nothing_gets_better() -> None:
     assert rates == [0.8, 0.8, 0.8, 0.4, 0.4, 0.4, 0.4, 0.4, 0.2]
 
 
+def test_plateau_waits_for_three_observations_unless_told_otherwise() -> None:
+    schedule, rates = Plateau(0.8), []
+    for error in [4.0, 4.0, 4.0, 4.0]:
+        schedule.observe(error)
+        rates.append(schedule(1))
+    assert rates == [0.8, 0.8, 0.8, 0.4]
+
+
 def test_plateau_stops_at_its_floor_and_does_not_mistake_nan_for_progress() -> None:
     schedule = Plateau(1.0, factor=0.1, patience=1, floor=0.05)
     for error in (1.0, math.nan):
@@ -100,3 +109,46 @@ def test_steps_count_from_1(schedule: Schedule) -> None:
 def test_rates_are_numbers(make: Callable[[float], object], rate: float) -> None:
     with pytest.raises(ConfigurationError, match="learning rate"):
         make(rate)
+
+
+# A plan that changes
+
+
+@pytest.mark.parametrize("kind", [Cosine, LinearDecay])
+@pytest.mark.parametrize(
+    ("t", "steps"),
+    [(30, 40), (30, 500), (30, 31), (10, 60), (10, 11), (99, 300), (100, 300), (5, 100), (5, 11), (0, 5)],
+)
+def test_a_new_plan_keeps_the_rates_so_far_and_ends_where_it_says(
+    kind: type[Cosine] | type[LinearDecay], t: int, steps: int
+) -> None:
+    before = kind(0.1, 100, 10, 0.01)
+    after = before.replanned(t, steps)
+    assert [after(s) for s in range(1, t + 1)] == pytest.approx([before(s) for s in range(1, t + 1)], rel=1e-12)
+    assert after(steps) == after(steps + 7) == pytest.approx(0.01)
+    if 10 < t < 90 and steps > t + 1:
+        slope = (before(t) - before(t + 1)) * (100 - t) / (steps - t)
+        assert after(t) - after(t + 1) == pytest.approx(slope, rel=0.2), "what is left, stretched evenly"
+
+
+def test_plans_may_change_again_and_again() -> None:
+    schedule = Cosine(1.0, 100)
+    for t, steps in [(20, 60), (30, 200), (30, 150), (50, 55)]:
+        rates = [schedule(s) for s in range(1, t + 1)]
+        schedule = schedule.replanned(t, steps)
+        assert [schedule(s) for s in range(1, t + 1)] == pytest.approx(rates, rel=1e-12)
+    rates = [schedule(s) for s in range(1, 60)]
+    assert rates == sorted(rates, reverse=True)
+    assert rates[54] == pytest.approx(0, abs=1e-12)
+    assert schedule.restored(json.loads(json.dumps(schedule.state()))) == schedule
+
+
+def test_in_the_warm_up_the_rate_goes_on_rising_unless_time_is_short() -> None:
+    schedule = Cosine(1.0, 100, 10)
+    assert schedule.replanned(5, 20) == Cosine(1.0, 20, 10)
+    assert schedule.replanned(5, 19) == Cosine(0.5, 19, 5)
+
+
+def test_a_plan_ends_later_than_now() -> None:
+    with pytest.raises(ConfigurationError, match="after step 30 at the earliest, got 30"):
+        Cosine(1.0, 100).replanned(30, 30)

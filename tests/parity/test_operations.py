@@ -160,6 +160,27 @@ def test_log_error(dtype, rng, shape):
     )
 
 
+@both_precisions
+@given(rng=generators(), n=sizes(1, 6), k=sizes(1, 4))
+def test_weighted_errors(dtype, rng, n, k):
+    targets, weights = rng.choice((0.0, 1.0), (n, k)).astype(dtype), rng.uniform(0.1, 2, n).astype(dtype)
+    for mine, theirs in (
+        (ours.mean_squared_error, functional.mse_loss),
+        (ours.log_error, functional.binary_cross_entropy),
+    ):
+
+        def reference(y, error=theirs):
+            each = error(y, torch.tensor(targets), reduction="none").mean(dim=1)
+            return (torch.tensor(weights) * each).sum() / torch.tensor(weights).sum()
+
+        assert_parity(
+            lambda y, error=mine: error(y, targets=targets, weights=weights),
+            reference,
+            [rng.uniform(0.05, 0.95, (n, k))],
+            dtype,
+        )
+
+
 def padded_attention(q, k, v, bias, starts, memory, heads, causal):
     """PyTorch's own attention on padded heads, its result packed again; `bias` [h, R] or None."""
     inputs, context = Padding.of(starts), Padding.of(memory)

@@ -318,8 +318,9 @@ def test_the_thesis_recipe_trains_on_cross_entropy_alone_and_skips_pads() -> Non
 def test_four_sizes_come_from_the_data_and_four_from_the_user(tmp_path: Path) -> None:
     pairs = [("a b c d", "x y"), ("b c", "y z z"), ("e", "z")] * 10
     chosen = {"depth": 12, "perceptron_depth": 20, "heads": 3, "layers": 2}
+    data = {"tokenizer": "words", "protect": False, "shares": [1.0, 0.0, 0.0]}
     given = {
-        "data": {"files": [write_pairs(tmp_path / "p.tsv", pairs)], "tokenizer": "words", "protect": False},
+        "data": {"files": [write_pairs(tmp_path / "p.tsv", pairs)], **data},
         "network": chosen,
         "stopping": {"steps": 1},
     }

@@ -14,7 +14,7 @@ from dragoman.errors import ConfigurationError
 from dragoman.tasks import decisions
 from dragoman.tasks.configuration import TranslationConfiguration, configuration, merged
 from dragoman.tasks.corpus import open_corpus
-from dragoman.tasks.decisions import continued, epochs_for, paced, preset_for, sized
+from dragoman.tasks.decisions import continued, epochs_for, paced, planned_by_budget, preset_for, sized
 from dragoman.tasks.planning import RESERVE, Speed, measure
 from tests.tasks.models import tiny
 
@@ -62,19 +62,27 @@ def settled(monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], speed: Speed
     settings, told = configuration(given), Told()
     dataset = open_corpus(settings.data).dataset(settings.seed)
     batches = math.ceil(len(dataset.part("training")) / settings.optimizer.batch)
-    return paced(settings, dataset, told), told, batches
+    return paced(settings, dataset, told)[0], told, batches
 
 
 def test_a_budget_becomes_as_many_steps_as_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     given = tiny({"stopping": {"budget": "100s", "epochs": None}})
     settings, told, _ = settled(monkeypatch, given, slow(step=0.5))
-    assert settings.stopping.steps == 180
+    assert settings.stopping.steps is None, "they may be planned again"
     assert settings.stopping.epochs is None
+    assert planned_by_budget(settings)
     assert settings.stopping.budget == 100
     assert settings.optimizer.schedule_steps == 180
     assert settings.optimizer.warm_up == 18
     assert len(told) == 1
     assert "1 min 40 s" in told[0]
+
+
+def test_a_schedule_whose_steps_are_given_is_not_planned_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = tiny({"stopping": {"budget": "100s", "epochs": None}, "optimizer": {"schedule_steps": 150}})
+    settings, _, _ = settled(monkeypatch, given, slow(step=0.5))
+    assert (settings.stopping.steps, settings.optimizer.schedule_steps) == (180, 150)
+    assert not planned_by_budget(settings)
 
 
 def test_a_budget_is_only_a_limit_when_epochs_or_steps_are_given(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,12 +206,17 @@ def test_a_limit_that_was_decided_stays_until_another_is_given(stopping: Any, ep
     assert (settings.stopping.epochs, settings.stopping.steps) == (epochs, steps)
 
 
+def test_files_go_by_the_name_they_are_given_now() -> None:
+    """That their contents are the same is checked before (test_same_files)."""
+    asked = configuration({"preset": "small", "data": {"files": ["b.tsv"]}})
+    assert continued(asked, saved(data={"files": ["a.tsv"]}), "model").data.files == ("b.tsv",)
+
+
 @pytest.mark.parametrize(
     ("now", "told"),
     [
         ({"seed": 1}, ["seed = 0 then, 1 now"]),
         ({"recipe": "thesis", "network": {"dropout": 0.1}}, ["recipe = 'modern' then, 'thesis' now"]),
-        ({"data": {"files": ["b.tsv"]}}, ["data.files = ('a.tsv',) then, ('b.tsv',) now"]),
         ({"data": {"vocabulary": [500, 500]}}, ["data.vocabulary = None then, (500, 500) now"]),
         ({"network": {"depth": 32}}, ["network.depth = 64 then, 32 now"]),
         ({"loss": {"smoothing": 0.0}}, ["loss.smoothing = 0.1 then, 0.0 now"]),

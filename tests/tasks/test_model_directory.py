@@ -78,22 +78,39 @@ def change(**facts: Any) -> Callable[[Path], object]:
 
 
 def other_tokenizer(model: Path) -> None:
+    """In a model that has no checksums."""
+    change(tokenizers={})(model)
     Tokenizer.train(["a b c"] * 9).save(model / "source-tokenizer.json")
 
 
-def other_network(model: Path) -> None:
-    told = json.loads((model / "model.json").read_text(encoding="utf-8"))
-    told["network"]["layers"] = 2
-    (model / "model.json").write_text(json.dumps(told), encoding="utf-8")
+def unchecked_and_cut(model: Path) -> None:
+    change(tokenizers={})(model)
+    cut("source-tokenizer.json")(model)
+
+
+def just_begun(model: Path) -> None:
+    """Killed before its first evaluation."""
+    change(training={})(model)
+    shutil.rmtree(model / "checkpoints")
+    (model / "weights.safetensors").unlink()
+
+
+def other_network(**settings: Any) -> Callable[[Path], object]:
+    def damage(model: Path) -> None:
+        told = json.loads((model / "model.json").read_text(encoding="utf-8"))
+        change(network={**told["network"], **settings})(model)
+
+    return damage
 
 
 @pytest.mark.parametrize(
     ("damage", "expected"),
     [
         (remove("model.json"), "holds no model: there is no model.json in it"),
-        (remove("weights.safetensors"), "has no weights yet.*give the same train command again to go on"),
-        (remove("source-tokenizer.json"), r"source-tokenizer\.json cannot be read as a tokenizer"),
-        (remove("reference-tokenizer.json"), r"reference-tokenizer\.json cannot be read as a tokenizer"),
+        (remove("weights.safetensors"), r"weights\.safetensors is missing; run `dragoman train "),
+        (just_begun, "has no weights yet.*run the same train command again to resume it"),
+        (remove("source-tokenizer.json"), r"source-tokenizer\.json is missing; run `dragoman train "),
+        (remove("reference-tokenizer.json"), r"reference-tokenizer\.json is missing; run `dragoman train "),
         (write("model.json", '{"format": 1'), r"model\.json cannot be read"),
         (write("model.json", "[]"), r"model\.json cannot be read"),
         (write("model.json", "{}"), "has model format None"),
@@ -105,11 +122,14 @@ def other_network(model: Path) -> None:
         (change(longest="long"), r"model\.json: .*longest"),
         (change(data={"digest": 1}), r"model\.json: .*digest"),
         (other_tokenizer, r"its tokenizers have \(\d+, \d+\) labels, its network \(\d+, \d+\)"),
-        (write("source-tokenizer.json", "{"), r"source-tokenizer\.json cannot be read as a tokenizer"),
-        (cut("source-tokenizer.json"), r"source-tokenizer\.json cannot be read as a tokenizer"),
-        (cut("weights.safetensors"), r"weights\.safetensors cannot be read as safetensors weights"),
-        (write("weights.safetensors", "{}"), r"weights\.safetensors cannot be read as safetensors weights"),
-        (other_network, r"weights\.safetensors was saved from another network"),
+        (write("source-tokenizer.json", "{"), r"source-tokenizer\.json is damaged: it does not match its checksum"),
+        (cut("source-tokenizer.json"), r"source-tokenizer\.json is damaged: it does not match its checksum"),
+        (unchecked_and_cut, r"source-tokenizer\.json cannot be read as a tokenizer"),
+        (cut("weights.safetensors"), r"weights\.safetensors cannot be read as safetensors"),
+        (write("weights.safetensors", "{}"), r"weights\.safetensors cannot be read as safetensors"),
+        (other_network(layers=2), r"describes a network of [\d,]+ parameters, .*weights\.safetensors holds [\d,]+:"),
+        (other_network(perceptron_depth=16), r"weights\.safetensors: .* has shape .* but this network expects"),
+        (other_network(positions="none"), r"weights\.safetensors was saved from another network"),
     ],
 )
 def test_a_damaged_directory_is_told(damage: Callable[[Path], object], expected: str, model: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import zlib
 from collections import Counter
 from dataclasses import replace
 from typing import Any
@@ -14,10 +16,12 @@ from dragoman import Translator
 from dragoman.data import toys
 from dragoman.data.protection import STANDINS, mask, protected_spans
 from dragoman.decoding import Hypothesis
+from dragoman.tasks.spacing import put_back
+from dragoman.tasks.spans import Judge, restored
 from dragoman.tasks.translator import Choice
-from tests.tasks.models import PAIRS, WHAT, WHO, tiny, undertrained
+from tests.tasks.models import PAIRS, WHAT, WHO, WORDS, taught, tiny, undertrained
 
-WORDS = [*WHO, *WHAT, "sees", "and", "unseen", "ñandú", "日本", ",", ".", "—", "(", ")"]
+WORDS_ALONE = [*WHO, *WHAT, "sees", "and", "unseen", "ñandú", "日本", ",", ".", "—", "(", ")"]
 SPANS = [
     "5",
     "-3.5",
@@ -47,7 +51,7 @@ SPANS = [
     STANDINS[0],
     STANDINS[5],
 ]
-texts = st.lists(st.sampled_from(WORDS) | st.sampled_from(SPANS), min_size=1, max_size=14).map(" ".join)
+texts = st.lists(st.sampled_from(WORDS_ALONE) | st.sampled_from(SPANS), min_size=1, max_size=14).map(" ".join)
 glued = st.tuples(st.sampled_from(["(", "¿", "«", ""]), st.sampled_from(SPANS), st.sampled_from([".", ",", ")", "!?"]))
 CHOICES = [Choice(), Choice(beam=1), Choice(sample=True), Choice(beam=3, alternatives=3), Choice(maximum=2)]
 
@@ -72,7 +76,7 @@ def test_every_span_comes_through_as_often_as_it_is_there(text: str, choice: Cho
 
 
 @settings(max_examples=40)
-@given(st.lists(st.tuples(st.sampled_from(WORDS), glued), min_size=1, max_size=5), st.sampled_from(CHOICES))
+@given(st.lists(st.tuples(st.sampled_from(WORDS_ALONE), glued), min_size=1, max_size=5), st.sampled_from(CHOICES))
 def test_also_with_punctuation_around_it(parts: list[tuple[str, tuple[str, str, str]]], choice: Choice) -> None:
     check(" ".join(f"{word} {''.join(span)}" for word, span in parts), choice)
 
@@ -167,17 +171,155 @@ def test_the_digits_of_a_toy_task_are_its_words(task: str, monkeypatch: pytest.M
     assert [piece.removeprefix("\u2581") for piece in shown] == ["3", "1", "2"]
 
 
-def test_a_wider_search_is_asked_before_a_text_is_cut_at_its_spans(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first search loses the number; of what a wide beam finds, the first that kept it is taken."""
+def writing(translator: Translator, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the network write this, whatever it reads."""
+    (labels,) = translator.reference_tokenizer.encode([text])
+    found = [Hypothesis.of(labels, -1.0, True)]
+    monkeypatch.setattr(translator, "_search", lambda sources, *_: [found for _ in sources])
+
+
+def test_a_lost_span_goes_where_the_network_finds_it_likeliest(monkeypatch: pytest.MonkeyPatch) -> None:
     translator = Translator.load(undertrained())
-    kept, lost = (translator.reference_tokenizer.encode([t])[0] for t in (f"El hombre {STANDINS[0]}", "El hombre"))
-    asked = []
+    writing(translator, "El hombre ve la casa.", monkeypatch)
 
-    def search(sources: Any, choice: Choice, longest: Any, prefixes: Any = None) -> Any:
-        asked.append(choice.beam)
-        sayings = [lost] if choice.alternatives == 1 else [lost, kept, lost]
-        return [[Hypothesis.of(labels, -1.0, True) for labels in sayings] for _ in sources]
+    def liked(unit: object, texts: list[str]) -> list[float]:
+        return [100.0 * (f"ve {STANDINS[0]} la" in text) for text in texts]
 
-    monkeypatch.setattr(translator, "_search", search)
-    assert translator.translate(["The man 5"]) == ["El hombre 5"]
-    assert asked == [4, 16]
+    monkeypatch.setattr(translator, "_likelihoods", liked)
+    assert translator.translate(["The man sees 5 houses."]) == ["El hombre ve 5 la casa."]
+
+
+def test_a_span_written_too_often_stays_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    translator = Translator.load(undertrained())
+    five, other = STANDINS[:2]
+    writing(translator, f"El {five} hombre ve {five} la {other} casa.", monkeypatch)
+    monkeypatch.setattr(translator, "_likelihoods", lambda unit, texts: [float(f"ve {five}" in t) for t in texts])
+    assert translator.translate(["The man sees 5 houses."]) == ["El hombre ve 5 la casa."]
+
+
+def test_what_stands_inside_a_sentence_is_not_put_behind_its_full_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    translator = Translator.load(undertrained())
+    writing(translator, "El hombre.", monkeypatch)
+    monkeypatch.setattr(translator, "_likelihoods", lambda unit, texts: [100.0 * (t[-1] in STANDINS) for t in texts])
+    assert translator.translate(["The man sees 5 houses."])[0].endswith(".")
+    assert translator.translate(["The man sees houses. 5"]) == ["El hombre. 5"]
+
+
+# Tags and emoji say nothing about the sentence
+
+
+@pytest.mark.parametrize("text", ["<b>red</b> <i>house</i>", "red <b>house</b>", "😀 red house", "red house 🎉"])
+def test_a_text_is_translated_as_it_is_without_tags_and_emoji(text: str) -> None:
+    bare = re.compile("</?[bi]>|😀 ?| ?🎉")
+    marked, plain = Translator.load(taught()).translate([text, bare.sub("", text)])
+    assert bare.sub("", marked) == plain
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [("😀 ", ""), ("", " 🎉"), ("<p>", "</p>"), ("<b><i>", "</i></b>"), ("<p>😀 ", "</p> 🎉")]
+)
+def test_what_stands_around_a_whole_text_stands_around_its_translation(
+    before: str, after: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    translator = Translator.load(undertrained())
+    writing(translator, "El hombre ve pan.", monkeypatch)
+    assert translator.translate([f"{before}The man sees bread.{after}"]) == [f"{before}El hombre ve pan.{after}"]
+
+
+def test_tags_stand_around_the_translation_of_their_word() -> None:
+    """A model that puts one word for one: nine of ten tags are where they belong."""
+    translator = Translator.load(taught())
+    pairs = [(a, c, b, d) for (a, b), (c, d) in zip(WORDS, WORDS[1:] + WORDS[:1], strict=True)]
+    texts = [f"{a} <b>{c}</b>" for a, c, _, _ in pairs] + [f"<b>{a}</b> {c}" for a, c, _, _ in pairs]
+    plain = translator.translate([re.sub("</?b>", "", text) for text in texts])
+    right = [text for _, _, b, d in pairs for text in (f"{b} <b>{d}</b>", f"<b>{b}</b> {d}")]
+    known = {re.sub("</?b>", "", text) for text in right}
+    judged = [found in right for found, told in zip(translator.translate(texts), plain, strict=True) if told in known]
+    assert len(judged) >= 20
+    assert sum(judged) >= 0.9 * len(judged)
+
+
+def well_formed(text: str) -> bool:
+    opened: list[str] = []
+    for closing, name in re.findall(r"<(/?)([bi])>", text):
+        if closing and (not opened or opened.pop() != name):
+            return False
+        if not closing:
+            opened.append(name)
+    return not opened
+
+
+TAGGED = [
+    "a <b>b <i>c</i></b> d",
+    "<b>a</b> b <i>c</i> d",
+    "a <b><i>b c</i> d</b>",
+    "<i>a</i> <b>b <i>c</i> d</b>",
+    "a <b></b> b <i>c</i>",
+    "a <b>5</b> <i>b 6</i>",
+    "a <b><i>5</i> b</b>",
+]
+
+
+@pytest.mark.parametrize("text", TAGGED)
+@pytest.mark.parametrize("written", ["w x y z.", "w", "{1} w x {0} y {3} z", "{2} w {1} x {0} y z {3} {3}"])
+@given(seed=st.integers(0, 1000))
+@settings(max_examples=20)
+def test_tags_are_nested_as_in_the_source_whatever_the_network_thinks(text: str, written: str, seed: int) -> None:
+    def any_number(text: str) -> float:
+        return float(zlib.crc32(f"{seed}{text}".encode()))
+
+    judge = Judge(lambda texts: [any_number(t) for t in texts], lambda _, t: [any_number(w) for w in t.split()])
+    masked = mask(text)
+    found = put_back(restored(written.format(*STANDINS), masked, judge), masked)
+    assert spans_of(found) == spans_of(text)
+    assert well_formed(found), found
+    if "5" in text:
+        assert re.search(r"<([bi])>5</\1>", found), found
+
+
+# Spaces
+
+
+@pytest.mark.parametrize(
+    ("source", "written", "expected"),
+    [
+        ("Click <b>Save</b> to continue.", "Pulse {0} Guardar {1} para seguir.", "Pulse <b>Guardar</b> para seguir."),
+        ("Click <b> Save </b> now.", "Pulse {0} Guardar {1} ya.", "Pulse <b> Guardar </b> ya."),
+        ("I saw it 2024-05-01 here.", "{0}Hace ver.", "2024-05-01 Hace ver."),
+        ("Press <b>Ctrl</b>+<b>S</b>.", "Pulse {0} Ctrl {1}+ {2} S {3}.", "Pulse <b>Ctrl</b>+<b>S</b>."),
+        ("It cost $5 (or 6).", "Costó $ {0} (o {1}).", "Costó $5 (o 6)."),
+        ("It cost $5.", "Costó {0} dólares.", "Costó 5 dólares."),
+        ("Who is <b>he</b>?", "¿ {0} Quién {1} es?", "¿<b>Quién</b> es?"),
+        ("Hello {name}, go.", "Hola {0} , ve.", "Hola {name}, ve."),
+        ("Hello {name}, go.", "Hola, {0} ve.", "Hola, {name} ve."),
+        ("One<br/>two.", "Uno {0} dos.", "Uno<br/>dos."),
+        ("See {a}{b} now.", "Mira {0} {1} ya.", "Mira {a}{b} ya."),
+        ("See {a}{b} now.", "{1} mira {0} ya.", "{b} mira {a} ya."),
+        ("<p>I see <b>him</b>.</p>", "{0} Le veo {1} a él {2}. {3}", "<p>Le veo <b>a él</b>.</p>"),
+        ("Good day!😀", "¡Buen día! {0}", "¡Buen día!😀"),
+        ("Good day! 😀", "¡Buen día!{0}", "¡Buen día! 😀"),
+    ],
+)
+def test_what_was_glued_stays_glued_and_what_was_apart_stays_apart(source: str, written: str, expected: str) -> None:
+    assert put_back(written.format(*STANDINS), mask(source)) == expected
+
+
+# More spans than stand-ins
+
+
+def test_many_spans_cut_a_text_as_seldom_as_possible() -> None:
+    """Twelve spans are two pieces, not thirteen."""
+    translator = Translator.load(undertrained())
+    text = "".join(f"{{x{n}}}" for n in range(12)) + " and the boy sees bread."
+    assert not mask(text).complete
+    found = translator.translations([text])[0]
+    assert found.pieces == 2
+    assert found.text.startswith("".join(f"{{x{n}}}" for n in range(8)))
+    assert all(found.text.count(f"{{x{n}}}") == 1 for n in range(12))
+    assert translator.translations(["The man 11 12 13 14 15 16 17 18."])[0].pieces == 1
+    assert translator.translations(["The man 11 12 13 14 15 16 17 18 19."])[0].pieces == 2
+
+
+def test_a_text_without_words_is_left_as_it_is() -> None:
+    texts = ["{a}{b} 5", "10:30 - 11:45", "<b>5</b>", "😀"]
+    assert Translator.load(undertrained()).translate(texts) == texts

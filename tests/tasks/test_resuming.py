@@ -190,6 +190,26 @@ def test_other_data_under_the_same_name_are_refused(tmp_path: Path) -> None:
     assert train_translator(settings, tmp_path / "model")[1].records == []
 
 
+def test_a_training_of_a_version_that_prepared_other_pairs_is_refused(tmp_path: Path) -> None:
+    """Half of it on other pairs would be neither the one training nor the other; the model itself stays usable."""
+    model = tmp_path / "model"
+    stopped(tiny(SETTINGS), model, 13)
+    facts = json.loads((model / "model.json").read_text(encoding="utf-8"))
+    del facts["teaching"]
+    (model / "model.json").write_text(json.dumps(facts), encoding="utf-8")
+    before = {path: path.read_bytes() for path in model.rglob("*") if path.is_file()}
+    with pytest.raises(ConfigurationError, match="prepares training pairs differently"):
+        train_translator(tiny(SETTINGS), model)
+    assert {path: path.read_bytes() for path in model.rglob("*") if path.is_file()} == before
+    assert Translator.load(model).translate(["The man sees bread."])[0]
+    unprotected = tiny(SETTINGS, {"data": {"protect": False}})
+    stopped(unprotected, tmp_path / "other", 13)
+    facts = json.loads((tmp_path / "other" / "model.json").read_text(encoding="utf-8"))
+    del facts["teaching"]
+    (tmp_path / "other" / "model.json").write_text(json.dumps(facts), encoding="utf-8")
+    assert train_translator(unprotected, tmp_path / "other")[1].finished, "nothing has changed for it"
+
+
 def test_one_training_at_a_time_in_a_directory(tmp_path: Path) -> None:
     with locked(tmp_path), pytest.raises(ConfigurationError, match="another process is training in"):
         train_translator(tiny(SETTINGS), tmp_path)

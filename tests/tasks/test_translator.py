@@ -223,3 +223,11 @@ def test_the_maximum_counts_labels(word_translator: Translator) -> None:
 def test_choices_that_cannot_be_made_are_told(choice: dict[str, object], expected: str, translator: Translator) -> None:
     with pytest.raises(ConfigurationError, match=expected):
         translator.translate(SOURCES[:1], **choice)
+
+
+def test_a_translation_says_that_its_text_was_in_an_unseen_script(translator: Translator) -> None:
+    """What is protected is no text: an address in a Russian sentence is not English."""
+    texts = ["The man sees bread.", "Привет, мир!", "Смотри https://example.org/the/whole/page сейчас", "25 😀", ""]
+    found = translator.translations(texts)
+    assert [translation.unseen_script for translation in found] == [None, "Cyrillic", "Cyrillic", None, None]
+    assert [bool(translation.warnings) for translation in found] == [False, True, True, False, False]

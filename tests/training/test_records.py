@@ -270,10 +270,10 @@ def test_a_history_that_is_not_there_has_nothing_to_take_back(tmp_path: Path) ->
 def test_a_history_that_cannot_be_read_or_written_is_told(tmp_path: Path) -> None:
     path = tmp_path / "history.jsonl"
     path.write_bytes(b'{"step": 1}\n\xff\xfe{\n')
-    with pytest.raises(FileFormatError, match=r"history.jsonl cannot be read as JSON lines"):
+    with pytest.raises(FileFormatError, match=r"history\.jsonl, line 2: expected a JSON object"):
         History(path).lines()
     path.write_text("step 1\n")
-    with pytest.raises(FileFormatError, match=r"history.jsonl cannot be read as JSON lines"):
+    with pytest.raises(FileFormatError, match=r"history\.jsonl, line 1: expected a JSON object"):
         History(path).lines()
     with pytest.raises(DataError, match=r"history.jsonl could not be written"):
         History(tmp_path / "missing" / "history.jsonl").append(line(1))

@@ -16,7 +16,7 @@ from dragoman.loss import LossIndex, Regularization
 from dragoman.networks import Network
 from dragoman.optimization import AdaGrad, Adam, AdamW, Constant, Momentum, Plateau, RMSprop
 from dragoman.training import Checkpoints, Selection, Stopping
-from dragoman.training.loop import layout
+from dragoman.training.resuming import layout
 from tests.training.perceptrons import Perceptrons
 from tests.training.small_trainings import (
     CASES,
@@ -265,7 +265,7 @@ def test_it_has_the_state_of_a_plateau_if_one_is_wanted(tmp_path: Path) -> None:
     CASES["Adam"].build(tmp_path, interrupted=After(3)).run()
     training = CASES["Adam"].build(tmp_path)
     training.schedule = Plateau(0.1)
-    with pytest.raises(FileFormatError, match="lacks what this training needs"):
+    with pytest.raises(FileFormatError, match="this training needs to know where its plateau stands"):
         training.run()
 
 

@@ -22,6 +22,7 @@ from dragoman.loss import CrossEntropy, LossIndex, MeanSquaredError, Regularizat
 from dragoman.operations import Noise
 from dragoman.optimization import optimizer as optimizer_module
 from dragoman.training import workers as workers_module
+from dragoman.training.pace import Pace
 from dragoman.training.workers import Workers, physical_cores
 from tests.training.perceptrons import Perceptrons
 from tests.training.small_trainings import CURVE, POINTS, TRAINING, Case, Heard, dropping, small_transformer
@@ -244,3 +245,50 @@ if not child:
 raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
     assert subprocess.run([sys.executable, "-c", program], timeout=120, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_calls_of_several_threads_at_once_do_not_disturb_each_other(threads: int) -> None:
+    workers, network, index = Workers(threads), small_transformer(dropout=0.3), LossIndex()
+    batches = [TRAINING.batch(np.arange(first, first + 9)) for first in range(4)]
+    run = Run(Noise(1, 1))
+    expected = [Workers(threads).differentiate(index, network, batch, run)[1].copy() for batch in batches]
+    wrong: list[int] = []
+
+    def call(number: int) -> None:
+        for _ in range(15):
+            _, gradient = workers.differentiate(index, network, batches[number], run)
+            time.sleep(0.001)  # long enough for others to write, if they wrote to the same place
+            if gradient.tobytes() != expected[number].tobytes():
+                wrong.append(number)
+
+    callers = [threading.Thread(target=call, args=(number,), daemon=True) for number in range(4)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join(60)
+        assert not caller.is_alive(), "calls wait for each other for ever"
+    assert not wrong
+
+
+def test_a_map_inside_a_map(workers: Workers) -> None:
+    found: list[list[list[int]]] = []
+
+    def nested() -> None:
+        found.append(workers.map(lambda i: workers.map(lambda j: 10 * i + j, range(3)), range(4)))
+
+    caller = threading.Thread(target=nested, daemon=True)
+    caller.start()
+    caller.join(30)
+    assert not caller.is_alive(), "the inner map waits for threads that wait for it"
+    assert found == [[[10 * i + j for j in range(3)] for i in range(4)]]
+
+
+@pytest.mark.parametrize("system_threads", [1, 2, 3])
+def test_the_bits_do_not_depend_on_how_many_threads_the_system_runs(system_threads: int) -> None:
+    network, index, batch = small_transformer(dropout=0.3, tied="all"), LossIndex(), TRAINING.batch(np.arange(17))
+    expected = Workers(5).differentiate(index, network, batch, Run(Noise(1, 1)))[1].tobytes()
+    workers = Workers(5)
+    workers._pace = Pace(system_threads)  # as if others had the cores
+    for _ in range(10):
+        assert workers.differentiate(index, network, batch, Run(Noise(1, 1)))[1].tobytes() == expected

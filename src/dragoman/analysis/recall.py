@@ -20,7 +20,6 @@ from dragoman.networks import RecurrentNetwork, RecurrentNetworkConfiguration
 from dragoman.optimization import Constant, GradientDescent
 from dragoman.training import Stopping, Watcher, train
 from dragoman.training.loop import Training
-from dragoman.training.workers import single_blas
 
 SYMBOLS, GAP, QUESTIONS = 4, 3, 20  # sequences of 100 steps, of which an answer needs the last 5
 UNITS, SAMPLES, RATE = 32, 16, 0.3
@@ -56,7 +55,7 @@ def recall_errors(
     weights = value_of(network.hidden.forward[0].recurrent_weights)
     weights *= stretch
     watch = Errors()
-    with single_blas(), contextlib.suppress(NonFiniteError):
+    with contextlib.suppress(NonFiniteError):
         train(network, _questions(seed), GradientDescent(), Constant(RATE), Stopping(steps), clip=clip, watch=watch)
     return watch.errors
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import sys
-from typing import Annotated
+import warnings
+from typing import Annotated, TextIO
 
 import typer
 
@@ -16,9 +16,10 @@ from dragoman.cli.evaluate import evaluate
 from dragoman.cli.inspect import inspect
 from dragoman.cli.plan import plan
 from dragoman.cli.plot import plot
+from dragoman.cli.streams import OutputError, UnreadOutput, discard_output, prepare_streams
 from dragoman.cli.train import train
 from dragoman.cli.translate import translate
-from dragoman.errors import DragomanError
+from dragoman.errors import DragomanError, DragomanWarning
 
 app = typer.Typer(
     name="dragoman",
@@ -50,13 +51,36 @@ app.add_typer(data.app, name="data")
 app.add_typer(vectors.app, name="vectors")
 
 
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """What a user can act on is one line; other warnings look as Python has them."""
+    if issubclass(category, DragomanWarning):
+        typer.echo(f"dragoman: {message}", err=True)
+    else:
+        typer.echo(warnings.formatwarning(message, category, filename, lineno, line), err=True, nl=False)
+
+
 def main() -> None:
     """Run a command. A mistake in the input is told in one line; a bug still shows its traceback."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a console that lacks a letter shows its number instead of failing
-            stream.reconfigure(errors="backslashreplace")
+    prepare_streams()
     try:
-        app()
+        try:
+            with warnings.catch_warnings():  # restores how warnings are shown
+                warnings.showwarning = _show_warning
+                app()
+        finally:
+            sys.stdout.flush()  # while a failure can still be reported
+    except UnreadOutput:
+        discard_output()
+        sys.exit(1)
     except DragomanError as error:
+        if isinstance(error, OutputError):
+            discard_output()
         typer.echo(f"dragoman: {error}", err=True)
         sys.exit(2)

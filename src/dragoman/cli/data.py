@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -194,9 +195,9 @@ def split_corpus(
     encoding: Encoding = "utf-8",
     on_bad_line: OnBadLine = "error",
 ) -> None:
-    """Deal pairs out to training, selection and testing, so that no source sentence is on two sides."""
+    """Split pairs into training, selection and testing, no source sentence in two parts; `train` takes the folder."""
     from dragoman.data.repairs import write_parts
-    from dragoman.data.splits import PARTS, Splitting, assign_parts
+    from dragoman.data.splits import FILES, PARTS, Splitting, assign_parts, check_training, unusual_parts
 
     console = new_console()
     splitting = Splitting(_shares(shares), cast(Literal["source", "sample"], by), seed)
@@ -207,9 +208,16 @@ def split_corpus(
         raise DragomanError(f"--out {out}: {error}") from None
     with _corpus(reading(files, *options), console) as corpus:
         sources = (text for chunk in corpus.chunks(0) for text in chunk)
-        counts = write_parts(corpus, assign_parts(sources, splitting), PARTS, out)
+        parts = assign_parts(sources, splitting, purpose=FILES)
+        check_training(parts)
+        counts = write_parts(corpus, parts, PARTS, out)
     for name, count in counts.items():
         console.print(f"{count:>12,} pairs in {out / name}.tsv", highlight=False, markup=False)
+    for part in unusual_parts(counts, splitting.shares).values():
+        warning = f"warning: {part.what}. {part.advice}"
+        console.print(warning, style="yellow", highlight=False, markup=False, soft_wrap=True)
+    command = shlex.join(["dragoman", "train", str(out), "--out", "model"])
+    console.print(f"Next: {command}", highlight=False, markup=False, soft_wrap=True)
 
 
 def _shares(text: str) -> tuple[float, float, float]:

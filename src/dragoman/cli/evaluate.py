@@ -40,7 +40,7 @@ def evaluate(
     files: Annotated[
         list[str] | None, typer.Argument(metavar="[FILE...]", help="Pairs; default: the model's own testing part.")
     ] = None,
-    beam: Annotated[int, typer.Option(min=1, help="Width of the search; 1 is greedy, and faster.")] = 4,
+    beam: Annotated[int, typer.Option(min=1, help="Width of the search, up to 256; 1 is greedy, and faster.")] = 4,
     most: Annotated[int | None, typer.Option(min=1, help="Only the first so many pairs.")] = None,
     out: Annotated[Path | None, typer.Option(help="Directory of report.html and report.json.")] = None,
     format: Format = None,
@@ -56,6 +56,7 @@ def evaluate(
     from dragoman.tasks.model import load_testing
     from dragoman.tasks.translator import Choice, Translator
 
+    choice = Choice(beam=beam)
     translator = Translator.load(model)
     if on_bad_line not in ("error", "skip"):
         raise ConfigurationError(f"--on-bad-line is error or skip, got '{on_bad_line}'")
@@ -85,7 +86,7 @@ def evaluate(
     notices = console(stderr=True)
     with Progress(*columns_shown, console=notices, transient=True, disable=not notices.is_terminal) as progress:
         task = progress.add_task("translating", total=len(pairs))
-        analysis = translator.evaluate(pairs, Choice(beam=beam), lambda done: progress.update(task, completed=done))
+        analysis = translator.evaluate(pairs, choice, lambda done: progress.update(task, completed=done))
     _print(analysis, screen)
     _write(analysis, translator, name, beam, place)
     screen.print(f"The whole report: {place / 'report.html'} and report.json", highlight=False, markup=False)
@@ -145,7 +146,7 @@ def _facts(translator: Translator, name: str, beam: int) -> dict[str, str]:
     return {
         "model": f"{translator.directory}: {facts.architecture}, {facts.preset or 'own size'} ({size})",
         "parameters": f"{facts.parameters:,}",
-        "trained on": f"{', '.join(data.files)}: {data.parts.get('training', 0):,} pairs, split by {data.split}, "
+        "trained on": f"{', '.join(data.files)}: {data.parts.get('training', 0):,} pairs, {data.split_told}, "
         f"seed {facts.seed}, recipe {facts.recipe}",
         "training": f"{facts.training.get('steps', 0):,} steps, {facts.training.get('epochs', 0):g} epochs",
         "tested on": name,
@@ -164,7 +165,10 @@ def _figures(analysis: TestingAnalysis, translator: Translator) -> dict[str, str
 
     drawn = {}
     if translator.directory is not None and (translator.directory / "history.jsonl").exists():
-        drawn["Training"] = as_svg(figures.history(translator, None))
+        try:
+            drawn["Training"] = as_svg(figures.history(translator, None))
+        except DragomanError as error:
+            typer.echo(f"the training curves are left out of the page: {error}", err=True)
     if analysis.best:
         drawn["Where a translation looked"] = as_svg(figures.attention(translator, analysis.best[0].sentence.source))
     with suppress(DragomanError):  # a vocabulary without words

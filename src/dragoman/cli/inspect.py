@@ -30,14 +30,16 @@ def inspect(
     """Print the layers of a network, their shapes, the exact number of parameters, and what it was trained on."""
     from dragoman.networks import ARCHITECTURES, Transformer
     from dragoman.networks import preset as named_preset
-    from dragoman.tasks.model import load_facts
+    from dragoman.tasks.model import check_files, check_size, load_facts
 
     screen = console()
     if model is not None:
         facts = load_facts(model)
+        check_size(facts, model)
         network = ARCHITECTURES[facts.architecture].build(facts.network)
         _print_network(network, f"{facts.architecture}, {facts.preset or 'own size'}", screen)
         _print_facts(facts, screen)
+        check_files(facts, model)
         return
     if preset is None or source_vocabulary is None or reference_vocabulary is None:
         raise ConfigurationError("name a model, or give --preset, --source-vocabulary and --reference-vocabulary")
@@ -67,7 +69,7 @@ def _print_facts(facts: ModelFacts, screen: Console) -> None:
     data, training, network = facts.data, facts.training, facts.network
     parts = ", ".join(f"{count:,} {name}" for name, count in data.parts.items())
     told = {
-        "trained on": f"{', '.join(data.files)} ({parts}; split by {data.split})",
+        "trained on": f"{', '.join(data.files)} ({parts}; {data.split_told})",
         "recipe": f"{facts.recipe}, seed {facts.seed}",
         "training": f"{training.get('steps', 0):,} steps, {training.get('epochs', 0):g} epochs, "
         f"{training.get('ended') or 'not finished'}",

@@ -12,27 +12,27 @@ from dragoman.cli.options import console
 
 
 def plan(
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Sentence pairs, or a configuration.toml.")],
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Sentence pairs, or whatever `train` takes.")],
     budget: Annotated[str | None, typer.Option(help="Time you have: 30m, 2h, 1h30m (default: 1h).")] = None,
     architecture: Annotated[str | None, typer.Option(help="transformer (default), gru-attention, lstm ...")] = None,
     recipe: Annotated[str | None, typer.Option(help="modern (default) or thesis.")] = None,
 ) -> None:
     """Measure this machine for some seconds; predict speed, memory and time of every preset on these pairs."""
     from dragoman.cli.train import _from_files, _given
-    from dragoman.engines import use_fastest
+    from dragoman.engines.compute import fast_compute
     from dragoman.networks import PRESETS
     from dragoman.tasks.configuration import configuration, merged
     from dragoman.tasks.corpus import open_corpus
+    from dragoman.tasks.parts import warnings_of
     from dragoman.tasks.planning import measure
     from dragoman.training.stopping import told_time
-    from dragoman.training.workers import single_blas
 
     screen = console()
     asked_for = {"architecture": architecture, "recipe": recipe, "stopping": {"budget": budget}}
     given = merged({"stopping": {"budget": "1h"}}, _from_files(files), _given(asked_for))
     asked = configuration(given)
-    corpus = open_corpus(asked.data)
-    dataset = corpus.dataset(asked.seed)
+    corpus = open_corpus(asked.data, given.get("data"))
+    dataset = corpus.dataset(asked.seed, room=getattr(asked.network, "maximum_length", None))
     seconds = asked.stopping.budget or 0.0
     parts, vocabularies = dataset.about["parts"], dataset.about["vocabularies"]
     screen.print(
@@ -40,11 +40,12 @@ def plan(
         f"{vocabularies[1]:,} labels",
         highlight=False,
     )
+    for warning in warnings_of(corpus.settings, parts):
+        screen.print(f"warning: {warning}", style="yellow", highlight=False, markup=False, soft_wrap=True)
     table = Table(title=f"On this machine, within {told_time(seconds)}", title_justify="left", header_style="dim")
     for heading in ("preset", "parameters", "tokens/s", "memory", "an epoch", "epochs in the budget"):
         table.add_column(heading, justify="left" if heading == "preset" else "right")
-    use_fastest(lambda text: screen.print(text, style="dim", highlight=False))
-    with single_blas():
+    with fast_compute(tell=lambda text: screen.print(text, style="dim", highlight=False)):
         for name in PRESETS:
             speed = measure(configuration(merged(given, {"preset": name})), dataset)
             epochs = speed.steps_within(seconds) / speed.steps_per_epoch

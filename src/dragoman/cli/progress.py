@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from contextlib import suppress
@@ -51,30 +52,30 @@ class TrainingProgress(Screen, Watcher):
     def __init__(self, console: Console) -> None:
         super().__init__(console)
         self.error = self.accuracy = 0.0
-        self.first: tuple[float, int] | None = None  # when and at which step this session began
+        self.first: tuple[float, int] | None = None  # when the first step of this session was done, and which it was
         self.headed = False
 
     def step(self, step: int, loss: Loss, training: Training) -> None:
         now = time.monotonic()
         if self.first is None:
-            self.first, self.error, self.accuracy = (now, step - 1), loss.error, loss.accuracy
+            self.first, self.error, self.accuracy = (now, step), loss.error, loss.accuracy
         self.error += (1 - SMOOTHING) * (loss.error - self.error)
         self.accuracy += (1 - SMOOTHING) * (loss.accuracy - self.accuracy)
         waited = now - self.spoken
         if waited > (LIVE_EVERY if self.live else PLAIN_EVERY):
             self.spoken = now
-            share = share_done(step, training)
-            lines = self._how_far(step, training, share), self._how_well(step, training)
+            share, left = self._estimate(step, training)
+            lines = self._how_far(training, share, left), self._how_well(step, training)
             if self.live is not None:
                 self.live.update(Text(f"{_bar(share)} {lines[0]}\n{lines[1]}", style="cyan"))
             else:
                 self.console.print("  ".join(reversed(lines)), highlight=False, markup=False)
 
-    def _how_far(self, step: int, training: Training, share: float) -> str:
+    def _how_far(self, training: Training, share: float, left: float) -> str:
         speed = training.tokens / training.busy if training.busy else 0.0
         told = [
             f"{share:.0%}",
-            f"{self._left(step, training, share)} left",
+            *([f"{told_time(left)} left"] if math.isfinite(left) else []),
             f"{speed / 1000:.1f}k tokens/s",
             f"{memory() / 2**20:.0f} MB",
         ]
@@ -91,13 +92,24 @@ class TrainingProgress(Screen, Watcher):
         ]
         return "  ".join(told)
 
-    def _left(self, step: int, training: Training, share: float) -> str:
+    def _estimate(self, step: int, training: Training) -> tuple[float, float]:
+        """The share that is done, and the seconds that are left; with a budget the share is one of time."""
+        share, budget, now = share_done(step, training), training.stopping.seconds, training.now()
+        left = self._seconds_left(step, training, share)
+        if budget is None:
+            return share, left
+        left = max(0.0, min(left, budget - now))
+        return now / (now + left) if now + left else 0.0, left
+
+    def _seconds_left(self, step: int, training: Training, share: float) -> float:
+        """At the pace of late where it is measured, or at that of this session; infinite where no end is planned."""
+        if training.plan is not None:
+            left = training.plan.seconds_left(step, training.steps_per_round)
+            if left is not None:
+                return left
         began, at = self.first or (time.monotonic(), step)
         spent = time.monotonic() - began
-        total = step / share if share else step
-        left = spent / max(1, step - at) * max(0.0, total - step)
-        budget = training.stopping.seconds
-        return told_time(left if budget is None else max(0.0, min(left, budget - training.now())))
+        return spent / max(1, step - at) * max(0.0, step / share - step) if share else math.inf
 
     def record(self, record: Record) -> None:
         self.spoken = time.monotonic()
@@ -110,11 +122,16 @@ class TrainingProgress(Screen, Watcher):
         selection = "" if record.selection is None else f"{_told(record.selection)} {'*' if record.best else ' '}"
         scores = "".join(f"{value:>6.1f}" for value in record.scores.values())
         speed = f"{record.tokens_per_second / 1000:.1f}k"
-        row = f"{record.epoch:>6.2f}{record.step:>8,}{_told(record.training):>15}{selection:>17}{scores}{speed:>9}"
+        training = _told(record.training) if record.training.positions else ""  # the model that training starts from
+        speed = speed if record.training.positions else ""
+        row = f"{record.epoch:>6.2f}{record.step:>8,}{training:>15}{selection:>17}{scores}{speed:>9}"
         self.console.print(f"{row}{told_time(record.seconds):>12}", highlight=False, markup=False)
 
     def notice(self, text: str) -> None:
         self.console.print(text, highlight=False, markup=False, style="yellow")
+
+    def warn(self, text: str) -> None:
+        self.notice(f"warning: {text}")
 
 
 def _told(loss: Loss) -> str:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.table import Table
 
 from dragoman.cli.options import (
     Columns,
@@ -26,7 +27,8 @@ def train(
     files: Annotated[
         list[str],
         typer.Argument(
-            metavar="FILE...", help="Sentence pairs, a built-in corpus (phrases), or one configuration.toml."
+            metavar="FILE...",
+            help="Sentence pairs, a folder from `data split`, a built-in corpus (phrases), or one configuration.toml.",
         ),
     ],
     out: Annotated[Path | None, typer.Option(help="Directory of the model; training into it again resumes.")] = None,
@@ -44,6 +46,12 @@ def train(
     seed: Annotated[int | None, typer.Option(help="Another seed, another training.")] = None,
     start: Annotated[
         str | None, typer.Option("--from", metavar="MODEL", help="Go on from a trained model, with its vocabulary.")
+    ] = None,
+    replay: Annotated[
+        int | None,
+        typer.Option(
+            min=0, metavar="N", help="With --from: old pairs of the model to mix in; default: as many as new, 0: none."
+        ),
     ] = None,
     part: Annotated[str | None, typer.Option("--part", help="Train encoder, decoder or output alone.")] = None,
     scores: Annotated[str | None, typer.Option(help="Also measure at every evaluation: bleu,chrf")] = None,
@@ -85,7 +93,7 @@ def train(
             "samples": samples,
             "tensorboard": tensorboard or None,
         },
-        "start": {"model": start, "train": part},
+        "start": {"model": start, "replay": replay, "train": part},
     }
     given = merged(_from_files(files), _given(options), read_assignments(assignments or []))
     settings = configuration(given)
@@ -127,12 +135,26 @@ def _train(given: dict[str, Any], out: Path, screen: Console) -> int:
     screen.print(f"{stopped}: {outcome.reason}.", highlight=False, markup=False)
     told = f"{ended['steps']:,} steps, {ended['epochs']:g} {'epoch' if ended['epochs'] == 1 else 'epochs'}"
     screen.print(f"The model is in {out} ({translator.facts.parameters:,} parameters, {told}).", highlight=False)
+    if ended.get("compared"):
+        _print_compared(ended["compared"], screen)
     if not outcome.finished:
         screen.print("Give the same command again to go on.", highlight=False)
     screen.print("Next:", highlight=False)
     for command in next_commands(out):
         screen.print(f"  {command}", highlight=False, markup=False, soft_wrap=True)
     return 0 if outcome.finished else 128 + (interrupts.signal or signal.SIGINT)
+
+
+def _print_compared(compared: list[dict[str, Any]], screen: Console) -> None:
+    """What fine-tuning gained on new pairs, and what it lost on old ones."""
+    table = Table(title="Before and after fine-tuning", title_justify="left", header_style="dim")
+    for heading in ("pairs", "", "error before", "after", "BLEU before", "after"):
+        table.add_column(heading, justify="left" if heading == "pairs" else "right")
+    for row in compared:
+        errors, bleus = (f"{value:.4f}" for value in row["error"]), (f"{value:.2f}" for value in row["bleu"])
+        table.add_row(row["pairs"], f"{row['count']:,}", *errors, *bleus)
+    screen.print(table)
+    screen.print(f"BLEU, greedy  {compared[0]['signature']}", style="dim", highlight=False, markup=False)
 
 
 def next_commands(out: Path) -> list[str]:

@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-import io
 import json
-import queue
 import sys
-import threading
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from dragoman.errors import ConfigurationError, DataError
+from dragoman.cli.options import OnBadLine
+from dragoman.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from dragoman.tasks.translator import Translation, Translator
 
-TOGETHER = 1024  # lines translated together at most
-LONGEST_LINE = 1 << 20  # characters
+EXCERPT = 60  # characters of a line in a warning
 
 
 def translate(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A directory that `dragoman train` wrote.")],
     text: Annotated[
-        str | None, typer.Argument(metavar="[TEXT]", help="A text, or a file of lines; - or nothing: standard input.")
+        str | None,
+        typer.Argument(metavar="[TEXT]", help="A text, or a file of lines or a table; - or nothing: standard input."),
     ] = None,
-    beam: Annotated[int, typer.Option(min=1, help="Width of the search; 1 is greedy, and faster.")] = 4,
+    out: Annotated[Path | None, typer.Option(help="A file to write to, whole or not at all.")] = None,
+    beam: Annotated[int, typer.Option(min=1, help="Width of the search, up to 256; 1 is greedy, and faster.")] = 4,
     best: Annotated[int, typer.Option(min=1, help="So many translations of each line, best first.")] = 1,
     length_penalty: Annotated[float, typer.Option(help="0 prefers short translations, more than 1 long ones.")] = 1.0,
     sample: Annotated[bool, typer.Option("--sample", help="Draw each piece at random instead.")] = False,
@@ -38,34 +39,81 @@ def translate(
     prefix: Annotated[str | None, typer.Option(help="How the translation must begin.")] = None,
     maximum: Annotated[int | None, typer.Option(help="Labels a translation may have.")] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON object a line: source, translations, scores, alignment.")
+        bool, typer.Option("--json", help="One JSON object a line: source, translations, scores, warnings, alignment.")
     ] = False,
+    format: Annotated[
+        str | None,
+        typer.Option(help="Of a file: plain (line by line), tsv, csv, jsonl or parquet; else by extension."),
+    ] = None,
+    column: Annotated[
+        str | None,
+        typer.Option(help="The column of a table to translate, by number from 1 or name; else the first."),
+    ] = None,
+    on_bad_line: OnBadLine = "error",
 ) -> None:
-    """Translate a text, a file line by line, or standard input as it comes."""
+    """Translate a text, a file line by line, a column of a table, or standard input as it comes.
+
+    One translation a line. Documents (XLIFF, PO, subtitles, HTML, DOCX ...) are refused.
+    """
+    from dragoman.cli.inputs import Input
     from dragoman.tasks.translator import Choice, Translator
 
     choice = Choice(beam, best, length_penalty, sample, temperature, top_k, top_p, seed, maximum)
-    if prefix is not None and (text is None or text == "-" or _is_file(text)):
+    given = Input("-" if text is None else text, format, column, on_bad_line)
+    one_text = given.is_text
+    if prefix is not None and not one_text:
         raise ConfigurationError("--prefix goes with one TEXT")
     translator = Translator.load(model)
-    number = 0
-    for lines in _lines(text):
-        prefixes = None if prefix is None else [prefix] * len(lines)
-        for line, translation in zip(lines, translator.translations(lines, choice, prefixes), strict=True):
-            number += 1
-            _write(line, translation, number, translator, as_json)
-        sys.stdout.flush()
+    number, unseen = 0, Counter[str]()
+    with _written(out, None if one_text else given.given) as file:
+        for lines in given.chunks():
+            prefixes = None if prefix is None else [prefix] * len(lines)
+            for line, translation in zip(lines, translator.translations(lines, choice, prefixes), strict=True):
+                number += 1
+                _warn(translation, "the text" if one_text else f"line {number}", line, unseen)
+                _write(line, translation, number, translator, as_json, file)
+            file.flush()
+    for script, count in unseen.items():
+        if count > 1:
+            typer.echo(f"warning: {count:,} lines in all are {script}: their translations are made up", err=True)
 
 
-def _write(line: str, translation: Translation, number: int, translator: Translator, as_json: bool) -> None:
+def _warn(translation: Translation, place: str, line: str, unseen: Counter[str]) -> None:
+    """Of each script the first line; the others are counted."""
+    script = translation.unseen_script
+    if script is None:
+        return
+    unseen[script] += 1
+    if unseen[script] == 1:
+        shown = line if len(line) <= EXCERPT else line[:EXCERPT] + "..."
+        typer.echo(f"warning: {place}: {'; '.join(translation.warnings)} ({shown})", err=True)
+
+
+@contextmanager
+def _written(out: Path | None, source: str | None) -> Iterator[TextIO]:
+    """Standard output, or a file that gets its name when it is complete."""
+    from dragoman.data.output import written_text
+
+    if out is None or str(out) == "-":
+        yield sys.stdout
+        return
+    if source is not None and out.exists() and Path(source).exists() and out.samefile(source):
+        raise ConfigurationError(f"{out} is the file to be translated; write to another one")
+    with written_text(out) as file:
+        yield file
+
+
+def _write(
+    line: str, translation: Translation, number: int, translator: Translator, as_json: bool, file: TextIO
+) -> None:
     if translation.pieces > 1:
         words = len(line.split())
         typer.echo(f"line {number} ({words:,} words) was translated in {translation.pieces} pieces", err=True)
     if as_json:
-        typer.echo(json.dumps(_told(line, translation, translator), ensure_ascii=False))
+        print(json.dumps(_told(line, translation, translator), ensure_ascii=False), file=file)
         return
     for alternative in translation.alternatives:
-        typer.echo(alternative.text)
+        print(alternative.text, file=file)
 
 
 def _told(line: str, translation: Translation, translator: Translator) -> dict[str, Any]:
@@ -73,6 +121,7 @@ def _told(line: str, translation: Translation, translator: Translator) -> dict[s
         "source": line,
         "translations": [{"text": a.text, "score": round(a.score, 4)} for a in translation.alternatives],
         "pieces": translation.pieces,
+        "warnings": translation.warnings,
     }
     if translation.pieces == 1:
         alignment = translator.align(line, translation.text)
@@ -82,75 +131,3 @@ def _told(line: str, translation: Translation, translator: Translator) -> dict[s
             "links": alignment.links(),
         }
     return told
-
-
-def _is_file(text: str) -> bool:
-    try:
-        return Path(text).is_file()
-    except (OSError, ValueError):  # too long for a name
-        return False
-
-
-def _lines(text: str | None) -> Iterator[list[str]]:
-    if text is None or text == "-":
-        yield from as_they_come(sys.stdin)
-    elif _is_file(text):
-        try:
-            with Path(text).open(encoding="utf-8-sig", newline="\n") as file:
-                yield from _chunks(_checked(file))
-        except (OSError, UnicodeDecodeError) as error:
-            raise DataError(f"{text} cannot be read as UTF-8 text: {error}") from None
-    else:
-        yield [" ".join(text.splitlines())]
-
-
-def _checked(lines: Iterable[str]) -> Iterator[str]:
-    for number, line in enumerate(lines, 1):
-        if len(line) > LONGEST_LINE:
-            raise DataError(f"line {number} is longer than {LONGEST_LINE:,} characters; cut it into lines first")
-        yield line.rstrip("\r\n")
-
-
-def _chunks(lines: Iterable[str]) -> Iterator[list[str]]:
-    chunk: list[str] = []
-    for line in lines:
-        chunk.append(line)
-        if len(chunk) == TOGETHER:
-            yield chunk
-            chunk = []
-    if chunk:
-        yield chunk
-
-
-def as_they_come(stream: Iterable[str]) -> Iterator[list[str]]:
-    """Whatever lines have arrived, at least one: a program that waits for each answer gets it, a file goes fast."""
-    if isinstance(stream, io.TextIOWrapper):  # never the encoding of the terminal, nor half a character
-        stream.reconfigure(encoding="utf-8", errors="strict")
-    arrived: queue.Queue[str | BaseException | None] = queue.Queue(TOGETHER)
-
-    def read() -> None:
-        try:
-            for line in _checked(stream):
-                arrived.put(line)
-            arrived.put(None)
-        except BaseException as error:  # told where lines are asked for
-            arrived.put(error)
-
-    threading.Thread(target=read, daemon=True).start()
-    more = True
-    while more:
-        chunk: list[str] = []
-        waiting = True
-        while more and len(chunk) < TOGETHER and (waiting or not arrived.empty()):
-            line = arrived.get()
-            waiting = False
-            if isinstance(line, str):
-                chunk.append(line)
-                continue
-            more = False
-            if isinstance(line, UnicodeDecodeError):
-                raise DataError(f"standard input is not UTF-8: {line}")
-            if line is not None:
-                raise line
-        if chunk:
-            yield chunk

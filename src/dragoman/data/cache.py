@@ -2,25 +2,59 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import hashlib
 import json
 import os
-from collections.abc import Collection, Iterable, Sequence
+import shutil
+import tempfile
+import warnings
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from dragoman.data.dataset import VERSION, Dataset, Encoding, prepare
+from dragoman.data.dataset import VERSION, Dataset, Encoding, Pairs, described_splitting, prepare
 from dragoman.data.splits import Splitting
 from dragoman.data.tokenizer import Tokenizer
-from dragoman.errors import DataError
+from dragoman.errors import DataError, DragomanWarning
 
 CHUNK = 1 << 20
 
 
-def cache_directory() -> Path:
-    """Where prepared datasets are kept: $XDG_CACHE_HOME/dragoman, by default ~/.cache/dragoman."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dragoman"
+def cache_directory() -> Path | None:
+    """Where prepared datasets are kept: $XDG_CACHE_HOME/dragoman, by default ~/.cache/dragoman; None without a home."""
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dragoman"
+    except RuntimeError:
+        return None
+
+
+def _datasets() -> Path:
+    """Where a dataset is looked for and prepared: in the cache, or in a directory of this process alone."""
+    cache = cache_directory()
+    if cache is None:
+        return _temporary("there is no home directory for a cache")
+    try:
+        (cache / "datasets").mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=cache / "datasets").close()
+    except OSError as error:
+        return _temporary(f"{cache} cannot be written ({error.strerror or error})")
+    return cache / "datasets"
+
+
+@functools.cache
+def _temporary(why: str) -> Path:
+    place = Path(tempfile.mkdtemp(prefix="dragoman-"))
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    warnings.warn(
+        f"{why}, so the dataset is prepared for this run only; set XDG_CACHE_HOME to a directory that can be written "
+        "to keep it",
+        DragomanWarning,
+        stacklevel=2,
+    )
+    return place
 
 
 def file_digest(path: Path) -> str:
@@ -42,7 +76,7 @@ def dataset_key(contents: Sequence[str], *settings: Any) -> str:
 
 
 def cached_dataset(
-    pairs: Iterable[tuple[str, str]],
+    pairs: Pairs,
     contents: Sequence[str],
     encoding: Encoding | None = None,
     splitting: Splitting | None = None,
@@ -55,10 +89,14 @@ def cached_dataset(
     `contents` are digests of what the pairs are read from (`file_digest`), and of how, if that changes them; the pairs
     themselves are not looked at when the dataset is there already.
     """
-    encoding, splitting = encoding or Encoding(), splitting or Splitting()
+    encoding, how = encoding or Encoding(), described_splitting(pairs, splitting, held_out)
     given = [hashlib.sha256(tokenizer.to_json().encode()).hexdigest() for tokenizer in tokenizers or ()]
-    key = dataset_key(contents, asdict(encoding), asdict(splitting), sorted(held_out), given)
-    place = (directory or cache_directory() / "datasets") / key
+    key = dataset_key(contents, asdict(encoding), how, sorted(held_out), given)
+    cache = cache_directory()
+    known = directory or (cache and cache / "datasets")
+    if known is not None and (known / key / "about.json").is_file():  # then it need not be written
+        return Dataset(known / key)
+    place = (directory or _datasets()) / key
     if (place / "about.json").is_file():
         return Dataset(place)
     return prepare(pairs, place, encoding, splitting, held_out, tokenizers)

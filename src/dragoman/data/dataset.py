@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Collection, Iterable, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from itertools import chain, islice
 from pathlib import Path
@@ -14,18 +15,29 @@ from typing import Any
 import numpy as np
 
 from dragoman.batch import END, PAD, START, UNKNOWN, Batch
-from dragoman.data.protection import EVERY_STANDIN, mask_pair
-from dragoman.data.splits import PARTS, TRAINING, Splitting, assign_parts
+from dragoman.data.masking import fitting_pairs, masked_pairs
+from dragoman.data.protection import EVERY_STANDIN
+from dragoman.data.splits import PARTS, TRAINING, Splitting, assign_parts, check_training
 from dragoman.data.stores import LABEL, LabelStore, StoreWriter, TextStore
 from dragoman.data.tokenizer import Kind, Tokenizer
 from dragoman.errors import ConfigurationError, DataError, FileFormatError
 from dragoman.graph import Array
 
-VERSION = 3
+VERSION = 5
 SIDES = ("source", "reference")
 MASKED = "masked-texts"
+GIVEN = "given"  # what stands for a splitting where pairs come by part
+LONGEST = (
+    2000  # labels of a side: the time that attention takes, without the engine its memory too, grows with the square
+)
+LEFT_OUT = 255  # stands for a part where a pair belongs to none
 OFTEN = 100  # times that a tokenizer reads every stand-in, so that none falls off a small vocabulary
 CHUNK = 8192
+EXCERPT = 40  # characters of a text in a message
+SHORTEN = "cut such pairs into sentences, or set data.maximum to so many labels, and what is longer is cut there"
+
+Pair = tuple[str, str]
+Pairs = Iterable[Pair] | Mapping[str, Iterable[Pair]]  # to be split, or already by part
 
 
 @dataclass(frozen=True)
@@ -34,8 +46,10 @@ class Encoding:
 
     sizes    of the source and reference vocabulary; None derives them from the training part
     joint    one vocabulary for both sides, of the first size
-    maximum  longest source (m_S) and reference (m_R + 1) in labels, start and end included; None: as long as they come
+    maximum  longest source (m_S) and reference (m_R + 1) in labels, start and end included; what is longer is cut.
+             None: pairs stay as they are, but for those with a side of more than LONGEST labels, which are left out
     protect  numbers, addresses and placeholders are encoded as stand-ins (data/protection.py); texts are stored whole
+    room     labels that the network has positions for: no pair is augmented beyond it, nor beyond the maximum
     """
 
     kind: Kind = "wordpiece"
@@ -43,6 +57,7 @@ class Encoding:
     joint: bool = False
     maximum: tuple[int | None, int | None] = (None, None)
     protect: bool = False
+    room: int | None = None
 
     def __post_init__(self) -> None:
         if any(longest is not None and longest < 2 for longest in self.maximum):
@@ -77,6 +92,8 @@ class About:
     unknown: tuple[int, int]
     encoding: dict[str, Any]
     splitting: dict[str, Any]
+    left_out: int = 0  # pairs that are too long
+    left_out_example: str = ""
     version: int = VERSION
 
 
@@ -105,7 +122,7 @@ class Dataset:
         self.tokenizers = source, reference
         if (
             len({len(self.parts), *map(len, self.labels), *map(len, self.texts)}) != 1
-            or (self.parts >= len(PARTS)).any()
+            or ((self.parts >= len(PARTS)) & (self.parts != LEFT_OUT)).any()
         ):
             raise FileFormatError(f"{directory}: its files do not belong together; delete the directory and try again")
 
@@ -159,7 +176,7 @@ class Part:
 
 
 def prepare(
-    pairs: Iterable[tuple[str, str]],
+    pairs: Pairs,
     directory: Path,
     encoding: Encoding | None = None,
     splitting: Splitting | None = None,
@@ -168,26 +185,31 @@ def prepare(
 ) -> Dataset:
     """Split, train tokenizers on the training part (or use the given ones), encode; in bounded memory.
 
+    pairs  to be split; or by part, {"training": ..., "selection": ..., "testing": ...}, to be used as they are
+
     The directory appears complete or not at all.
     """
-    encoding, splitting = encoding or Encoding(), splitting or Splitting()
+    encoding, how = encoding or Encoding(), described_splitting(pairs, splitting, held_out)
     try:
         directory.parent.mkdir(parents=True, exist_ok=True)
         work = Path(tempfile.mkdtemp(prefix=f".{directory.name}-", dir=directory.parent))
     except OSError as error:
         raise DataError(f"{directory} could not be written: {error}") from None
     try:
-        _write_texts(pairs, work)
-        parts = assign_parts(_texts(work, "source-texts"), splitting, held_out)
+        parts = _write_split(pairs, work, splitting or Splitting(), held_out)
         if encoding.protect:
-            both = zip(_texts(work, "source-texts"), _texts(work, "reference-texts"), strict=True)
-            _write_texts((mask_pair(*pair) for pair in both), work, MASKED)
-        parts.tofile(work / "parts")
-        if not (parts == TRAINING).any():
-            raise DataError(f"of {len(parts)} pairs none fell into the training part; more pairs or another seed")
+            stores = TextStore(work / "source-texts"), TextStore(work / "reference-texts")
+            _write_texts(masked_pairs(*stores, parts == TRAINING), work, MASKED)
+        check_training(parts)
         chosen = tokenizers or _train_tokenizers(work, np.flatnonzero(parts == TRAINING), encoding)
+        if encoding.protect:
+            _keep_within_limits(work, chosen, encoding)
         counts = [_encode_side(work, *side, encoding) for side in zip(SIDES, chosen, (0, 1), strict=True)]
-        about = _describe(parts, chosen, counts, encoding, splitting)
+        parts[_too_long(work, encoding)] = LEFT_OUT
+        about = _describe(parts, chosen, counts, encoding, how, work)
+        if not about.parts[PARTS[TRAINING]]:
+            raise DataError(f"every pair to train on is too long: {about.left_out_example}; {SHORTEN}")
+        parts.tofile(work / "parts")
         for left in work.glob(f"*{MASKED}*"):
             left.unlink()
         (work / "about.json").write_text(json.dumps(asdict(about), indent=2), encoding="utf-8")
@@ -199,7 +221,35 @@ def prepare(
     return Dataset(directory)
 
 
-def _write_texts(pairs: Iterable[tuple[str, str]], work: Path, name: str = "texts") -> None:
+def described_splitting(pairs: Pairs, splitting: Splitting | None, held_out: Collection[str] = ()) -> dict[str, Any]:
+    """How pairs come into parts, in words and numbers."""
+    if not isinstance(pairs, Mapping):
+        return asdict(splitting or Splitting())
+    if splitting is not None or held_out:
+        raise ConfigurationError("pairs that come by part are used as they are; leave splitting and held_out out")
+    if unknown := sorted(set(pairs) - set(PARTS)):
+        raise ConfigurationError(f"there is no part '{unknown[0]}'; choose from {', '.join(PARTS)}")
+    return {"by": GIVEN}
+
+
+def _write_split(pairs: Pairs, work: Path, splitting: Splitting, held_out: Collection[str]) -> Array:
+    """Write the texts; [n] the part of each pair."""
+    if not isinstance(pairs, Mapping):
+        _write_texts(pairs, work)
+        return assign_parts(_texts(work, "source-texts"), splitting, held_out)
+    counts: Counter[str] = Counter()
+
+    def one_after_the_other() -> Iterator[Pair]:
+        for name in PARTS:
+            for pair in pairs.get(name, ()):
+                counts[name] += 1
+                yield pair
+
+    _write_texts(one_after_the_other(), work)
+    return np.repeat(np.arange(len(PARTS), dtype=np.uint8), [counts[name] for name in PARTS])
+
+
+def _write_texts(pairs: Iterable[Pair], work: Path, name: str = "texts") -> None:
     with StoreWriter(work / f"source-{name}", 1) as sources, StoreWriter(work / f"reference-{name}", 1) as references:
         empty = True
         for source, reference in pairs:
@@ -208,6 +258,21 @@ def _write_texts(pairs: Iterable[tuple[str, str]], work: Path, name: str = "text
             empty = False
     if empty:
         raise DataError("there is not a single pair to learn from")
+
+
+def _keep_within_limits(work: Path, tokenizers: tuple[Tokenizer, Tokenizer], encoding: Encoding) -> None:
+    """Leave pairs as they were that added stand-ins make too long: to be cut, or for the positions of the network."""
+    given = [[limit for limit in (maximum, encoding.room) if limit is not None] for maximum in encoding.maximum]
+    if not any(given):
+        return
+    limits = min(given[0], default=LONGEST), min(given[1], default=LONGEST)
+    whole, masked = (
+        zip(*(_texts(work, f"{side}-{name}") for side in SIDES), strict=True) for name in ("texts", MASKED)
+    )
+    _write_texts(fitting_pairs(whole, masked, tokenizers, limits), work, f"fitting-{MASKED}")
+    for side in SIDES:
+        for suffix in (".data", ".offsets"):
+            (work / f"{side}-fitting-{MASKED}{suffix}").replace(work / f"{side}-{MASKED}{suffix}")
 
 
 def _texts(work: Path, name: str) -> Iterator[str]:
@@ -235,8 +300,8 @@ def _train_tokenizers(work: Path, training: Array, encoding: Encoding) -> tuple[
 
 
 def _encode_side(work: Path, side: str, tokenizer: Tokenizer, index: int, encoding: Encoding) -> dict[str, int]:
-    """Write the labels of one side; how many were cut, how long the longest is, how many pieces were unknown."""
-    counts = {"truncated": 0, "longest": 0, "unknown": 0}
+    """Write the labels of one side; how many were cut, how many pieces were unknown."""
+    counts = {"truncated": 0, "unknown": 0}
     texts = _texts(work, _encoded(side, encoding))
     with StoreWriter(work / f"{side}-labels", LABEL.itemsize) as writer:
         while chunk := list(islice(texts, CHUNK)):
@@ -244,10 +309,22 @@ def _encode_side(work: Path, side: str, tokenizer: Tokenizer, index: int, encodi
                 marked, cut = add_marks(labels, encoding.maximum[index])
                 writer.append(marked.tobytes())
                 counts["truncated"] += cut
-                counts["longest"] = max(counts["longest"], len(marked))
                 counts["unknown"] += int(np.count_nonzero(labels == UNKNOWN))
     tokenizer.save(work / f"{side}-tokenizer.json")
     return counts
+
+
+def _too_long(work: Path, encoding: Encoding) -> Array:
+    """The pairs with a side of more labels than a network is given, unless a maximum says otherwise."""
+    limits = [np.inf if maximum is not None else LONGEST for maximum in encoding.maximum]
+    lengths = [LabelStore(work / f"{side}-labels").lengths() for side in SIDES]
+    return np.flatnonzero((lengths[0] > limits[0]) | (lengths[1] > limits[1]))
+
+
+def _example(work: Path, pair: int) -> str:
+    source, reference = (int(LabelStore(work / f"{side}-labels").lengths()[pair]) for side in SIDES)
+    text = TextStore(work / "source-texts").text(pair)
+    return f"pair {pair + 1:,}, of {source:,} and {reference:,} labels ({text[:EXCERPT]}...)"
 
 
 def _describe(
@@ -255,8 +332,12 @@ def _describe(
     tokenizers: tuple[Tokenizer, Tokenizer],
     counts: list[dict[str, int]],
     encoding: Encoding,
-    splitting: Splitting,
+    splitting: dict[str, Any],
+    work: Path,
 ) -> About:
+    left_out = np.flatnonzero(parts == LEFT_OUT)
+    kept = [LabelStore(work / f"{side}-labels").lengths()[parts != LEFT_OUT] for side in SIDES]
+
     def both(name: str) -> tuple[int, int]:
         return counts[0][name], counts[1][name]
 
@@ -264,11 +345,13 @@ def _describe(
         len(parts),
         {name: int((parts == i).sum()) for i, name in enumerate(PARTS)},
         (tokenizers[0].size, tokenizers[1].size),
-        both("longest"),
+        (int(kept[0].max(initial=0)), int(kept[1].max(initial=0))),
         both("truncated"),
         both("unknown"),
         asdict(encoding),
-        asdict(splitting),
+        splitting,
+        len(left_out),
+        _example(work, int(left_out[0])) if len(left_out) else "",
     )
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dragoman.data.dataset import LONGEST
 from dragoman.data.languages import CERTAIN, leaning, profile
 from dragoman.data.records import Record
 from dragoman.data.splits import collapsed
@@ -182,10 +183,12 @@ def _pair_signs(corpus: Corpus, source: Scan, reference: Scan, first: Array) -> 
     repeated = np.setdiff1d(np.arange(len(corpus)), first)
     identical = np.flatnonzero(source.keys == reference.keys)
     outliers = ratio_outliers(source.characters, reference.characters)
+    long = np.flatnonzero(np.maximum(source.words, reference.words) > LONGEST)
     for name, items, advice in (
         ("the same pair again", repeated, "dragoman data clean removes them"),
         ("source and reference identical", identical, "right for names and numbers, otherwise not translated"),
         ("one side far too long for the other", outliers, "dragoman data clean removes them; look at some first"),
+        (f"more than {LONGEST:,} words on a side", long, "training leaves them out; cut them into sentences"),
     ):
         if len(items):
             yield Sign(name, len(items), advice, corpus.examples(items))

@@ -15,17 +15,25 @@ from dragoman.errors import DataError
 @contextmanager
 def written(path: Path) -> Iterator[BinaryIO]:
     """A file of bytes; what was there before stays until this one is whole."""
-    work = path.with_name(f".{path.name}.part")
+    if path.is_dir():
+        raise DataError(f"{path} could not be written: it is a directory; name a file in it")
+    opened = gzip.open if path.suffix.lower() == ".gz" else open
     try:
-        opened = gzip.open if path.suffix.lower() == ".gz" else open
-        with opened(work, "wb") as file:
-            yield cast(BinaryIO, file)
-        work.replace(path)
+        if path.exists() and not path.is_file():  # a device or a pipe is written to, never replaced
+            with opened(path, "wb") as file:
+                yield cast(BinaryIO, file)
+            return
+        place = path.resolve()  # a link stays a link
+        work = place.with_name(f".{path.name}.part")
+        try:
+            with opened(work, "wb") as file:
+                yield cast(BinaryIO, file)
+            work.replace(place)
+        finally:
+            with suppress(OSError):
+                work.unlink(missing_ok=True)
     except OSError as error:
         raise DataError(f"{path} could not be written: {error}") from None
-    finally:
-        with suppress(OSError):
-            work.unlink(missing_ok=True)
 
 
 @contextmanager

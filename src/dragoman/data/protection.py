@@ -65,6 +65,10 @@ _SPANS = re.compile(
 )
 # Every span holds one of these characters, or "www."; most sentences hold none.
 _UNUSUAL = re.compile(r"""[^A-Za-z\s.,;:!?'"()\-\u00a0-\u02ff\u0370-\u058f\u2010-\u2027\u3040-\u30ff\u3400-\u9fff]""")
+_ONLY_EMOJI = re.compile(_EMOJI)
+# But no space is put after a letter of a script without spaces.
+_BEFORE_STANDIN = re.compile(rf"(?<=\S)(?<![^\W{_WORD}])(?=[{_OWN}])")
+_AFTER_STANDIN = re.compile(rf"(?<=[{_OWN}])(?=[{_WORD}¿¡(«“„\[])")
 _LETTERS = re.compile(r"(?<!\w)[^\W\d_]{2,}+(?![\w\u0300-\u036f])")
 
 
@@ -72,8 +76,8 @@ _LETTERS = re.compile(r"(?<!\w)[^\W\d_]{2,}+(?![\w\u0300-\u036f])")
 class Masked:
     """A text with stand-ins, and what each stands for: spans[i] for STANDINS[i].
 
-    Not complete: the text has more different spans than there are stand-ins, the last ones are still in it as they
-    were, and whoever wants them safe cuts the text and masks its parts.
+    Not complete: the text has more spans than there are stand-ins, and whoever wants them safe cuts it and masks its
+    parts. Equal spans share a stand-in then, and some may still be in it as they were.
     """
 
     text: str
@@ -87,13 +91,16 @@ def protected_spans(text: str) -> list[Place]:
 
 
 def mask(text: str) -> Masked:
-    """The text as the network sees it; an equal span gets the same stand-in."""
+    """The text with its spans replaced; what the network reads is `spaced`."""
     places = protected_spans(text)
     if not places:
         return Masked(text, ())
+    if len(places) <= len(STANDINS):
+        own = iter(STANDINS)
+        return Masked(_changed(text, places, lambda _: next(own)), tuple(text[start:stop] for start, stop in places))
     spans = list(dict.fromkeys(text[start:stop] for start, stop in places))
     kept = _with_room(spans)
-    return Masked(_replaced(text, places, dict(zip(kept, STANDINS, strict=False))), tuple(kept), kept == spans)
+    return Masked(_replaced(text, places, dict(zip(kept, STANDINS, strict=False))), tuple(kept), False)
 
 
 def unmask(text: str, spans: Iterable[str]) -> str:
@@ -101,9 +108,25 @@ def unmask(text: str, spans: Iterable[str]) -> str:
     return text.translate(dict.fromkeys(map(ord, STANDINS), "") | dict(zip(map(ord, STANDINS), spans, strict=False)))
 
 
-def preserved(text: str, masked: Masked) -> bool:
-    """Whether a translation holds each stand-in exactly as often as its source."""
-    return all(text.count(standin) == masked.text.count(standin) for standin in STANDINS)
+def is_emoji(span: str) -> bool:
+    return _ONLY_EMOJI.fullmatch(span) is not None
+
+
+def spaced(text: str) -> str:
+    """A text with stand-ins as networks read and write it: a space before each, and one between it and a word or an
+    opening mark.
+
+    So a stand-in is one label wherever it stands, and the words beside it are the labels that they are elsewhere:
+    "<b>Save</b>" leaves "Save" the word that it was. `tasks/spans.py` gives back the spacing of the source.
+    """
+    return _AFTER_STANDIN.sub(" ", _BEFORE_STANDIN.sub(" ", text))
+
+
+def number_standins(source: str, reference: str, first: int = 0) -> tuple[str, str]:
+    """The stand-ins of a pair in the order of its source, as `mask` has them, from the first one on."""
+    found = dict.fromkeys(character for character in source if character in STANDINS)
+    order = {ord(standin): STANDINS[(first + i) % len(STANDINS)] for i, standin in enumerate(found)}
+    return source.translate(order), reference.translate(order)
 
 
 def mask_pair(source: str, reference: str, share: float = SHARE) -> tuple[str, str]:

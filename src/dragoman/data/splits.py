@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable
+import math
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from dragoman.errors import ConfigurationError
+from dragoman.errors import ConfigurationError, DataError
 from dragoman.graph import Array
 
 TRAINING, SELECTION, TESTING = 0, 1, 2
 PARTS = ("training", "selection", "testing")
+FILES = b"data split"  # purpose of a split that is written to files, which a training may then split again
+SPLIT_BEFORE = "The file may have been split with this seed before, or a few sources occur often: try another --seed"
+FAR = 0.25  # of its expected size that a part misses before it is worth a warning ...
+CHANCE = 4.0  # ... if it is also more than so many standard deviations of as many independent draws
 
 
 @dataclass(frozen=True)
@@ -38,10 +43,16 @@ class Splitting:
             raise ConfigurationError(f"a split is by 'source' or by 'sample', got '{self.by}'")
 
 
-def assign_parts(sources: Iterable[str], splitting: Splitting, held_out: Collection[str] = ()) -> Array:
-    """[n] the part of each sample: 0 training, 1 selection, 2 testing. Sources held out are always in testing."""
+def assign_parts(
+    sources: Iterable[str], splitting: Splitting, held_out: Collection[str] = (), purpose: bytes = b""
+) -> Array:
+    """[n] the part of each sample: 0 training, 1 selection, 2 testing. Sources held out are always in testing.
+
+    Splits by source of different purposes are independent, also when their seeds are equal: each file that `data split`
+    writes has sources of every part of a training. (Splits by sample depend on the number of samples already.)
+    """
     held = frozenset(map(collapsed, held_out))
-    groups = array_of_groups(sources, splitting, held)
+    groups = array_of_groups(sources, splitting, held, purpose)
     if splitting.by == "source":
         bounds = np.cumsum(splitting.shares[:2])
         parts = np.searchsorted(bounds, groups, side="right").astype(np.uint8)
@@ -59,15 +70,15 @@ def collapsed(text: str) -> str:
 HELD = 2.0  # a group number beyond all shares
 
 
-def array_of_groups(sources: Iterable[str], splitting: Splitting, held: Collection[str]) -> Array:
-    """[n] a number in [0, 1) that depends on the source sentence and the seed alone; 2 for those held out."""
+def array_of_groups(sources: Iterable[str], splitting: Splitting, held: Collection[str], purpose: bytes = b"") -> Array:
+    """[n] a number in [0, 1) that depends on the source sentence, the seed and the purpose; 2 for those held out."""
     salt = splitting.seed.to_bytes(8, "little", signed=True)
-    numbers = (
-        HELD
-        if source in held
-        else int.from_bytes(hashlib.blake2b(source.encode(), digest_size=6, salt=salt).digest(), "little") / 2**48
-        for source in map(collapsed, sources)
-    )
+
+    def number(source: str) -> float:
+        digest = hashlib.blake2b(source.encode(), digest_size=6, salt=salt, person=purpose).digest()
+        return int.from_bytes(digest, "little") / 2**48
+
+    numbers = (HELD if source in held else number(source) for source in map(collapsed, sources))
     return np.fromiter(numbers, np.float64)
 
 
@@ -79,3 +90,38 @@ def _exact(samples: int, splitting: Splitting) -> Array:
     parts[order[:first]] = TRAINING
     parts[order[first : first + second]] = SELECTION
     return parts
+
+
+def check_training(parts: Array) -> None:
+    """An error when no sample is in the training part."""
+    if not (parts == TRAINING).any():
+        raise DataError(f"of {len(parts):,} pairs none fell into the training part; add pairs, or try another --seed")
+
+
+class Unusual(NamedTuple):
+    """What is unusual about the size of a part, and what can be done about it."""
+
+    what: str
+    advice: str
+
+
+def unusual_parts(counts: Mapping[str, int], shares: tuple[float, float, float]) -> dict[str, Unusual]:
+    """The parts that are empty although they have a share, or farther from it than chance explains, by name."""
+    total = sum(counts.values())
+    found = {}
+    for name, share in zip(PARTS, shares, strict=True):
+        far = _is_far(counts[name], share, total)
+        some = f"{counts[name]:,} of {total:,} pairs ({counts[name] / max(1, total):.1%}) are in the {name} part"
+        if share and not counts[name]:
+            what = f"the {name} part is empty although its share is {share:.1%} of {total:,} pairs"
+            found[name] = Unusual(what, SPLIT_BEFORE if far else "There are few pairs: add pairs, or raise its share")
+        elif share and far:
+            found[name] = Unusual(f"{some}, far from its share of {share:.1%}", SPLIT_BEFORE)
+    return found
+
+
+def _is_far(count: int, share: float, total: int) -> bool:
+    """Whether a part misses its share by much; the fewer samples, the more may be chance."""
+    expected = share * total
+    deviation = math.sqrt(expected * (1 - share))
+    return abs(count - expected) > max(FAR * expected, CHANCE * deviation)

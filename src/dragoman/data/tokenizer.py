@@ -35,6 +35,7 @@ LONGEST_PIECE = 64  # letters in a row that are looked at together
 _BEYOND = re.compile(r"[^\t-\r -\u02ff]")
 _WORD = re.compile(rf"\w{{1,{LONGEST_PIECE}}}|[^\w\s]")
 SMALLEST, LARGEST = 300, 16_000
+MOST = 10_000_000  # the library makes room for all labels that are asked for before it learns the first
 FREQUENT = 5
 
 
@@ -64,6 +65,8 @@ class Tokenizer:
         """
         if kind not in get_args(Kind):
             raise ConfigurationError(f"there is no tokenizer '{kind}'; choose one of {', '.join(get_args(Kind))}")
+        if size is not None and size > MOST:
+            raise ConfigurationError(f"a vocabulary has at most {MOST:,} labels, got {size:,}")
         counts = count_words(texts)
         if not counts:
             raise DataError("there is no text to train a tokenizer on")
@@ -95,6 +98,12 @@ class Tokenizer:
     def pieces(self, labels: Iterable[int]) -> list[str]:
         """Each label as it looks: the piece it stands for."""
         return [self.engine.id_to_token(int(label)) or SHOWN_UNKNOWN for label in labels]
+
+    def learnt_pieces(self) -> list[str]:
+        """The pieces that come from the texts it was trained on: no special labels, no bytes."""
+        known = self.engine.get_vocab(with_added_tokens=False)
+        left_out = {*SPECIAL.values(), *(BYTES if self.has_bytes else ())}
+        return [piece for piece in known if piece not in left_out]
 
     def unknown_in(self, texts: Sequence[str]) -> int:
         """How many pieces of these texts it has no label for."""

@@ -10,9 +10,12 @@ from typing import Any, Protocol, Self, TypeVar
 import numpy as np
 
 from dragoman.batch import END, PAD, START, Batch
+from dragoman.engines.compute import fast_compute
 from dragoman.errors import ConfigurationError, LabelError, ShapeError
 from dragoman.graph import Array
 from dragoman.operations.writing import FREE, Flat, Written
+
+MANY = 256  # sources for which it pays to load kernels; they stay in memory for those that follow
 
 
 class SequenceState(Protocol):
@@ -117,6 +120,7 @@ def decode(
     numbers   what random draws depend on besides the seed; default: the places of the sources in the list
     each      runs the batches, one after the other or on threads
 
+    Runs with one BLAS thread a thread, and on kernels where they are in memory or the sources are many.
     An empty source is handed to the network as it is; for a language model, all are: `[[]] * n` with prefixes.
     """
     if batch < 1:
@@ -132,9 +136,10 @@ def decode(
         return method.search(network, network.encode(read), asked) if found is None else found
 
     batches = [order[start : start + batch] for start in range(0, len(order), batch)]
-    for chosen, found in zip(batches, each(write, batches), strict=True):
-        for i, hypotheses in zip(chosen, found, strict=True):
-            results[i] = hypotheses
+    with fast_compute(load=len(sources) >= MANY, brief=True):
+        for chosen, found in zip(batches, each(write, batches), strict=True):
+            for i, hypotheses in zip(chosen, found, strict=True):
+                results[i] = hypotheses
     return results
 
 

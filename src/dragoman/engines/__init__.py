@@ -21,10 +21,24 @@ from dragoman.graph.operation import current_engine
 
 ENGINES = ("numba", "numpy")
 VARIABLE = "DRAGOMAN_ENGINE"
+READ_ONLY = "neither the package's directory nor your cache directory can be written"
+KEEP = "set NUMBA_CACHE_DIR to a directory that can be written to keep kernels"
+
+_said: set[str] = set()
 
 
-def use_fastest(tell: Callable[[str], None] = lambda text: None) -> str:
-    """Choose the fastest engine there is, or the one that $DRAGOMAN_ENGINE names; its name."""
+def use_fastest(tell: Callable[[str], None] | None = None) -> str:
+    """Choose the fastest engine there is, or the one that $DRAGOMAN_ENGINE names, for the whole process; its name.
+
+    Trainings, searches and evaluations do so by themselves while they run (`compute.fast_compute`).
+    """
+    name = fastest(tell)
+    use_engine(name)
+    return name
+
+
+def fastest(tell: Callable[[str], None] | None = None) -> str:
+    """The fastest engine there is, loaded, or the one that $DRAGOMAN_ENGINE names. What is told is told once."""
     wanted = os.environ.get(VARIABLE, ENGINES[0])
     if wanted not in ENGINES:
         raise ConfigurationError(f"${VARIABLE} names the engine '{wanted}'; there is {', '.join(ENGINES)}")
@@ -33,13 +47,30 @@ def use_fastest(tell: Callable[[str], None] = lambda text: None) -> str:
             kernels = importlib.import_module("dragoman.engines.numba.jit")
             importlib.import_module("dragoman.engines.numba")
         except ImportError as error:
-            tell(f"numba cannot be used ({error}), so the slower NumPy engine runs; pip install numba")
+            _tell_once(tell, f"numba cannot be used ({error}), so the slower NumPy engine runs; pip install numba")
             wanted = "numpy"
         else:
-            if not kernels.compiled_before():
-                tell("compiling kernels (first run only)")
-    use_engine(wanted)
+            if kernels.place_of_kernels() is None:
+                _tell_once(tell, f"{READ_ONLY}, so kernels are compiled for this run only; {KEEP}")
+            elif not kernels.compiled_before():
+                _tell_once(tell, "compiling kernels (first run only)")
     return wanted
+
+
+def _tell_once(tell: Callable[[str], None] | None, text: str) -> None:
+    if tell is not None and text not in _said:
+        _said.add(text)
+        tell(text)
+
+
+def kernels_kept() -> bool:
+    """Whether kernels that are compiled now are found by the next run; True also where there is nothing to compile."""
+    if VARIABLE in os.environ:
+        return True
+    try:
+        return importlib.import_module("dragoman.engines.numba.jit").place_of_kernels() is not None
+    except ImportError:
+        return True
 
 
 def _baton() -> Any:

@@ -131,6 +131,16 @@ def _differentiate(node: Node, slots: list[Array | None]) -> tuple[Array | None,
     returned = node.backward(*slots)
     derivatives: tuple[Array | None, ...] = returned if isinstance(returned, tuple) else (returned,)
     inputs = len(node.inputs)  # optional inputs left out of the call have no derivative
-    if len(derivatives) < inputs or any(derivative is not None for derivative in derivatives[inputs:]):
-        raise GraphError(f"{node.name} has {inputs} inputs but its backward returned {len(derivatives)}")
+    if returned is None or len(derivatives) < inputs or any(extra is not None for extra in derivatives[inputs:]):
+        raise _wrong_number(node, returned, len(derivatives))
     return derivatives[:inputs]
+
+
+def _wrong_number(node: Node, returned: Any, found: int) -> GraphError:
+    inputs = "1 input" if len(node.inputs) == 1 else f"{len(node.inputs)} inputs"
+    listed = " (a list)" if isinstance(returned, list) else ""
+    what = "None: is its `return` missing?" if returned is None else f"{found} derivatives{listed}."
+    return GraphError(
+        f"{node.name} was called with {inputs}, but its backward returned {what} Expected: one derivative for each "
+        "input, in order, and None for an input that has none: `return dx, dweights`"
+    )

@@ -86,7 +86,8 @@ class Gathering:
     A pass brings derivatives as it finds them. What all passes have brought is written while they go on, if much has
     to be kept, by the pass that is ahead of the others; the rest when a pass is over, by all that are over. Thus there
     is one gradient however many the passes, nobody waits for others while there is work, and the bits are the same
-    whoever does it. Every pass has a thread of its own: one that is over waits for the others.
+    whoever does it. A thread may run several passes, one after the other, or all of them: it waits for others only when
+    every pass has begun.
     """
 
     def __init__(
@@ -98,10 +99,16 @@ class Gathering:
         self._small: list[list[tuple[Place, Array | Pending]]] = [[] for _ in range(passes)]
         self._ready: SimpleQueue[Piece | None] = SimpleQueue()
         self._going, self._unwritten, self._waiting = passes, 0, 0
+        self._not_begun = passes
 
     def share(self, number: int = 0) -> Share:
         """What pass `number` brings its derivatives to."""
         return Share(self, number)
+
+    def begin(self) -> None:
+        """A pass begins."""
+        with self._lock:
+            self._not_begun -= 1
 
     def bring(self, number: int, parameter: Tensor, delta: Array | Pending) -> None:
         place = self._places.get(id(parameter))
@@ -192,6 +199,8 @@ class Gathering:
         while self.passes > 1:
             piece = self._take()
             if piece is None and self._going:
+                if self._not_begun:
+                    return  # this thread may be the one to run it
                 piece = self._wait()
             if piece is None:
                 return  # what others have taken they will write, and all that follows from it
@@ -221,6 +230,7 @@ class Share:
         self.gathering.bring(self.number, parameter, delta)
 
     def __enter__(self) -> Share:
+        self.gathering.begin()
         return self
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:

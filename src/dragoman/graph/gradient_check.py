@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,11 +19,16 @@ COMPLEX_STEP = 1e-200
 FLOOR = 1e-12  # float64: a difference below this is rounding, however small the reference
 DIFFERENCE_TOLERANCE = 1e-6
 COMPLEX_TOLERANCE = 1e-10
+CLEARLY = 10  # times the uncertainty of central differences: a disagreement that they cannot explain
+JUDGED_ALONE = "judged by central differences alone"
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One derivative beside one reference. `error` = largest absolute difference / largest absolute reference."""
+    """One derivative beside one reference. `error` = largest absolute difference / largest absolute reference.
+
+    `not_applicable`: why the method cannot judge this derivative, if it cannot. Other methods then decide.
+    """
 
     name: str
     method: str
@@ -32,12 +37,15 @@ class Comparison:
     index: tuple[int, ...]
     found: float
     reference: float
+    not_applicable: str = ""
 
     @property
     def passed(self) -> bool:
-        return self.error <= self.tolerance
+        return bool(self.not_applicable) or self.error <= self.tolerance
 
     def __str__(self) -> str:
+        if self.not_applicable:
+            return f"{self.name}, {self.method}: not applicable: {self.not_applicable}; {JUDGED_ALONE}"
         return (
             f"{self.name}, {self.method}: error {self.error:.1e} (allowed {self.tolerance:.0e}), worst at index "
             f"{self.index}: derivative {self.found:.12g}, reference {self.reference:.12g}"
@@ -55,22 +63,46 @@ class GradientReport:
         return all(comparison.passed for comparison in self.comparisons)
 
     @property
+    def applied(self) -> tuple[Comparison, ...]:
+        """The comparisons whose method could judge the derivative."""
+        return tuple(comparison for comparison in self.comparisons if not comparison.not_applicable)
+
+    @property
     def worst(self) -> Comparison:
         """The comparison closest to (or furthest beyond) its tolerance."""
-        return max(self.comparisons, key=lambda comparison: comparison.error / comparison.tolerance)
+        return max(self.applied, key=lambda comparison: comparison.error / comparison.tolerance)
 
     def error(self, method: str) -> float:
-        """The largest error of one method, NaN if it was not used."""
-        return max((c.error for c in self.comparisons if c.method == method), default=float("nan"))
+        """The largest error of one method, NaN if it was not used or not applicable."""
+        return max((c.error for c in self.applied if c.method == method), default=float("nan"))
 
     def require(self) -> GradientReport:
         """Raise GradientError, naming the worst index and its two values, unless everything passed."""
         if not self.passed:
-            raise GradientError(f"wrong derivative of {self.worst}")
+            raise GradientError(f"FAIL: wrong derivative of {self.worst}{self._hint()}")
         return self
 
+    def _hint(self) -> str:
+        """What to consider where only the complex step disagrees."""
+        if any(not c.passed and c.method == "central differences" for c in self.comparisons):
+            return ""
+        return (
+            "; central differences agree within their tolerance, which is wider. If the function is not analytic there "
+            "(abs, conj, comparisons), pass analytic=False"
+        )
+
     def __str__(self) -> str:
-        return "\n".join(str(comparison) for comparison in self.comparisons)
+        """One line for each comparison, then the verdict."""
+        lines = [f"{_verdict(comparison)}  {comparison}" for comparison in self.comparisons]
+        count = sum(comparison.passed for comparison in self.applied)
+        lines.append(f"{'PASS' if self.passed else 'FAIL'}: {count} of {len(self.applied)} comparisons passed")
+        return "\n".join(lines)
+
+
+def _verdict(comparison: Comparison) -> str:
+    if comparison.not_applicable:
+        return "----"
+    return "PASS" if comparison.passed else "FAIL"
 
 
 def compare(
@@ -103,8 +135,9 @@ def gradient_check(
     """Check every derivative of an operation, a layer or any function of tensors, in float64.
 
     Differentiates sum(c * y), with c random and fixed, by each floating-point input and, for a layer or a network, by
-    each of its parameters. `analytic=False` leaves the complex step out, for functions with kinks or comparisons
-    that depend on the input. `options` are passed on to the function.
+    each of its parameters. Where the function turns out not to be analytic (abs, conj, real...), or does not take
+    complex numbers, the report says so and central differences judge alone; `analytic=False` leaves the complex step
+    out from the start. `options` are passed on to the function.
 
         gradient_check(linear, x, weights, biases).require()
     """
@@ -151,14 +184,49 @@ def _check(
 
     comparisons = []
     for label, tensor, derivative in zip(labels, tensors, found, strict=True):
-        reference, noise = measured_differences(evaluate, tensor)
-        comparisons.append(
-            compare(label, "central differences", derivative, reference, DIFFERENCE_TOLERANCE, max(FLOOR, noise))
+        differences, noise = measured_differences(evaluate, tensor)
+        by_differences = compare(
+            label, "central differences", derivative, differences, DIFFERENCE_TOLERANCE, max(FLOOR, noise)
         )
+        comparisons.append(by_differences)
         if analytic:
-            reference = complex_step(lambda: sum(y.sum() for y in evaluate()), tensor)
-            comparisons.append(compare(label, "complex step", derivative, reference, COMPLEX_TOLERANCE))
+            comparisons.append(_by_complex_step(evaluate, tensor, derivative, differences, by_differences))
     return GradientReport(tuple(comparisons))
+
+
+def _by_complex_step(
+    evaluate: Callable[[], list[Any]],
+    tensor: Tensor,
+    derivative: Array,
+    differences: Array,
+    by_differences: Comparison,
+) -> Comparison:
+    """The stricter comparison, or why it cannot be made."""
+    name, method = by_differences.name, "complex step"
+    try:
+        reference = complex_step(lambda: sum(y.sum() for y in evaluate()), tensor)
+    except TypeError as error:  # it took real numbers just now: floor, hypot, cbrt... have no complex version
+        reason = f"the function does not take complex numbers ({error})"
+        return replace(by_differences, method=method, tolerance=COMPLEX_TOLERANCE, not_applicable=reason)
+    comparison = compare(name, method, derivative, reference, COMPLEX_TOLERANCE)
+    if comparison.passed or not by_differences.passed:
+        return comparison
+    if not _violates_cauchy_riemann(evaluate, tensor, differences, reference):
+        return comparison
+    return replace(comparison, not_applicable="the function is not analytic here (abs, conj, real...)")
+
+
+def _violates_cauchy_riemann(
+    evaluate: Callable[[], list[Any]], tensor: Tensor, differences: Array, reference: Array
+) -> bool:
+    """Whether real and imaginary steps give derivatives that differ by more than central differences can be off.
+
+    An analytic function has the same derivative in both directions. What the differences may be off by is seen from a
+    smaller step, which has a hundredth of their truncation error and ten times their rounding error.
+    """
+    finer, noise = measured_differences(evaluate, tensor, DIFFERENCE_STEP / 10)
+    uncertainty = np.maximum(np.abs(differences - finer) + noise, DIFFERENCE_TOLERANCE * np.abs(differences).max())
+    return bool((np.abs(reference - differences) > CLEARLY * uncertainty).any())
 
 
 def central_differences(scalar: Callable[[], Any], tensor: Tensor) -> Array:
@@ -167,7 +235,7 @@ def central_differences(scalar: Callable[[], Any], tensor: Tensor) -> Array:
 
 
 def complex_step(scalar: Callable[[], Any], tensor: Tensor) -> Array:
-    """Im L(x + ih) / h: no subtraction, hence exact to rounding. A silent cast to real is an error."""
+    """Im L(x + ih) / h: no subtraction, hence exact to rounding. A silent cast to real raises GradientError."""
     original = tensor.value
     reference = np.empty(original.shape)
     try:
@@ -177,12 +245,19 @@ def complex_step(scalar: Callable[[], Any], tensor: Tensor) -> Array:
                 tensor.value = original.astype(np.complex128)
                 tensor.value[index] += 1j * COMPLEX_STEP
                 reference[index] = np.imag(scalar()) / COMPLEX_STEP
+    except np.exceptions.ComplexWarning as warning:
+        raise GradientError(
+            f"the function drops the imaginary part of a complex number silently ({warning}), so the complex step "
+            "cannot judge it; keep the type of the input (np.empty_like(x), x.dtype), or pass analytic=False"
+        ) from warning
     finally:
         tensor.value = original
     return reference
 
 
-def measured_differences(evaluate: Callable[[], list[Any]], tensor: Tensor) -> tuple[Array, float]:
+def measured_differences(
+    evaluate: Callable[[], list[Any]], tensor: Tensor, step: float = DIFFERENCE_STEP
+) -> tuple[Array, float]:
     """Central differences of the sum of all that `evaluate` returns, and what rounding may have added to them.
 
     Each output element is subtracted by itself: one that the input does not touch cancels exactly, and only the last
@@ -195,12 +270,12 @@ def measured_differences(evaluate: Callable[[], list[Any]], tensor: Tensor) -> t
             pair = []
             for sign in (1.0, -1.0):
                 tensor.value = original.copy()
-                tensor.value[index] += sign * DIFFERENCE_STEP
+                tensor.value[index] += sign * step
                 pair.append(evaluate())
             changes = [after - before for after, before in zip(*pair, strict=True)]
-            reference[index] = sum(change.sum() for change in changes) / (2 * DIFFERENCE_STEP)
+            reference[index] = sum(change.sum() for change in changes) / (2 * step)
             touched = sum(float(np.abs(y[change != 0]).sum()) for y, change in zip(pair[0], changes, strict=True))
-            noise = max(noise, 2 * precision * touched / DIFFERENCE_STEP)
+            noise = max(noise, 2 * precision * touched / step)
     finally:
         tensor.value = original
     return reference, noise

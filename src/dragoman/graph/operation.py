@@ -13,7 +13,14 @@ Result = TypeVar("Result")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _engine = "numpy"
+_chosen = False  # by whoever uses this library: then no computation changes it for itself
 _engines: set[str] = {"numpy"}
+
+
+EXPECTED = (
+    "an operation returns its value and the function that differentiates it: `return y, backward` "
+    "(with several values: `return (y1, y2), backward`)"
+)
 
 
 class Replaceable(Generic[Result]):
@@ -73,7 +80,10 @@ class Operation(Replaceable[Result]):
         for name, option in options.items():
             if isinstance(option, Tensor):
                 raise GraphError(f"{self.name}: '{name}' is a tensor, but only positional inputs are differentiated")
-        result, backward = self._compute(arrays, options)
+        outcome = self._compute(arrays, options)
+        if not (isinstance(outcome, tuple) and len(outcome) == 2 and callable(outcome[1])):
+            raise GraphError(f"{self.name} returned {_described(outcome)}, but {EXPECTED}")
+        result, backward = outcome
         return self._record(inputs, result, backward) if wanted else result  # type: ignore[no-any-return]
 
     def _record(self, inputs: tuple[Any, ...], result: Any, backward: Backward) -> Any:
@@ -82,6 +92,22 @@ class Operation(Replaceable[Result]):
             return Tensor(result, Node(self.name, inputs, backward, 1))
         node = Node(self.name, inputs, backward, len(result))
         return tuple(Tensor(y, node, i) if hasattr(y, "shape") else y for i, y in enumerate(result))
+
+
+def _described(outcome: Any) -> str:
+    """What an operation returned instead of a value and its backward."""
+    if not isinstance(outcome, tuple):
+        return f"{_kind(outcome)} without a backward"
+    if len(outcome) == 2:
+        return f"a value and {_kind(outcome[1])}, which is not a function"
+    return f"a tuple of {len(outcome)}"
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "None"
+    shape = getattr(value, "shape", None)
+    return f"a value of type {type(value).__name__}" if shape is None else f"an array of shape {shape}"
 
 
 @overload
@@ -110,10 +136,22 @@ def replaceable(definition: Callable[..., Result]) -> Replaceable[Result]:
 
 def use_engine(name: str) -> None:
     """Choose, for the whole process, which registered engine computes the operations it covers."""
+    global _chosen
+    switch_engine(name)
+    _chosen = True
+
+
+def switch_engine(name: str) -> None:
+    """The same for a computation that will switch back: it does not count as a choice."""
     global _engine
     if name not in _engines:
-        raise ConfigurationError(f"engine '{name}' is not registered; there is {', '.join(sorted(_engines))}")
+        raise ConfigurationError(f"unknown engine '{name}'; available: {', '.join(sorted(_engines))}")
     _engine = name
+
+
+def engine_chosen() -> bool:
+    """Whether `use_engine` was called."""
+    return _chosen
 
 
 def current_engine() -> str:

@@ -10,11 +10,15 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from dragoman.batch import Batch
-from dragoman.errors import ConfigurationError, ShapeError
-from dragoman.graph import Array, Gathering, Parameter, Pending, Share, Theta, Value, backpropagate
+from dragoman.engines.compute import fast_compute
+from dragoman.errors import ShapeError
+from dragoman.graph import Array, Gathering, Parameter, Pending, Share, Theta, Value, backpropagate, value_of
 from dragoman.layers import Perceptron, Run
 from dragoman.loss.regularization import Regularization
-from dragoman.operations import cross_entropy, linear_cross_entropy, log_error, mean_squared_error
+from dragoman.operations import cross_entropy, linear_cross_entropy, log_error, mean_squared_error, reshape
+from dragoman.operations.shapes import check_shapes
+
+MANY = 10_000  # rows whose evaluation pays for loading kernels
 
 
 class Differentiable(Protocol):
@@ -63,26 +67,30 @@ def _targets(batch: Batch) -> Array:
     return batch.targets
 
 
-def _unweighted_targets(batch: Batch) -> Array:
-    if batch.loss_weights is not None:
-        raise ConfigurationError("only the cross-entropy weighs positions; leave loss_weights out of the batch")
-    return _targets(batch)
+def _repeated(weights: Array | None, several: int, count: int) -> Array:
+    """The weight of each sample as that of each of its labels, which share it."""
+    w = np.ones(count) if weights is None else weights
+    return np.repeat(w / several, several)
 
 
 @dataclass(frozen=True)
 class CrossEntropy:
-    """Log-softmax cross-entropy over weighted positions, with label smoothing (4.2.3)."""
+    """Log-softmax cross-entropy over weighted targets, with label smoothing (4.2.3).
+
+    logits [N, V] for targets [N]; [N, L, V] for targets [N, L], several labels each, which count equally.
+    """
 
     smoothing: float = 0.0
 
     def __call__(self, outputs: Value, batch: Batch, total: float | None = None) -> tuple[Value, float]:
-        return cross_entropy(
-            outputs,
-            targets=_targets(batch),
-            weights=batch.loss_weights,
-            smoothing=self.smoothing,
-            total=total,
-        )
+        targets, weights = _targets(batch), batch.loss_weights
+        if targets.ndim == 2:
+            count, several = targets.shape
+            check_shapes("CrossEntropy", logits=(value_of(outputs), "N L V"), targets=(targets, "N L"))
+            outputs = reshape(outputs, shape=(count * several, outputs.shape[2]))
+            weights = _repeated(weights, several, count)
+            targets, total = targets.reshape(-1), batch.weight if total is None else total
+        return cross_entropy(outputs, targets=targets, weights=weights, smoothing=self.smoothing, total=total)
 
     def of_layer(self, x: Value, layer: Perceptron, batch: Batch, total: float | None = None) -> tuple[Value, float]:
         """The same of the logits that a last layer makes of x."""
@@ -100,18 +108,23 @@ class CrossEntropy:
 
 @dataclass(frozen=True)
 class MeanSquaredError:
-    """For real outputs (Example 1.1)."""
+    """For real outputs (Example 1.1), as many as there are targets: [N] or [N, k]."""
 
     def __call__(self, outputs: Value, batch: Batch, total: float | None = None) -> tuple[Value, float]:
-        return mean_squared_error(outputs, targets=_unweighted_targets(batch), total=total), math.nan
+        return mean_squared_error(outputs, targets=_targets(batch), weights=batch.loss_weights, total=total), math.nan
 
 
 @dataclass(frozen=True)
 class LogError:
-    """For one probability per output (4.1.1)."""
+    """For one probability per output (4.1.1), [N] or [N, L]; right are those on the target's side of one half."""
 
     def __call__(self, outputs: Value, batch: Batch, total: float | None = None) -> tuple[Value, float]:
-        return log_error(outputs, targets=_unweighted_targets(batch), total=total), math.nan
+        targets, weights = _targets(batch), batch.loss_weights
+        error = log_error(outputs, targets=targets, weights=weights, total=total)
+        if ((targets != 0) & (targets != 1)).any():
+            return error, math.nan  # shares, not labels
+        right = ((value_of(outputs).real > 0.5) == (targets > 0.5)).reshape(len(targets), -1).mean(axis=1)
+        return error, float(right.sum() if weights is None else weights @ right)
 
 
 @dataclass(frozen=True)
@@ -120,8 +133,8 @@ class Loss:
 
     error: float
     regularization: float
-    hits: float  # weighted number of positions whose most probable label is the target; NaN where there are no labels
-    positions: float  # weighted number of positions
+    hits: float  # weighted number of targets that were predicted right; NaN where targets are no labels
+    positions: float  # weighted number of targets: of positions, or of samples
 
     @property
     def index(self) -> float:
@@ -130,7 +143,7 @@ class Loss:
 
     @property
     def accuracy(self) -> float:
-        """alpha: the share of unmasked positions predicted right (6.1); NaN when there is none."""
+        """alpha: the share of unmasked targets predicted right (6.1); NaN when there is none."""
         return self.hits / self.positions if self.positions else float("nan")
 
     def __str__(self) -> str:
@@ -147,7 +160,8 @@ class LossIndex:
 
     def evaluate(self, network: Differentiable, batch: Batch) -> Loss:
         """The loss of a batch, nothing recorded and nothing dropped."""
-        error, hits = self.error(network.plain(batch), batch)
+        with fast_compute(load=len(batch.labels) >= MANY, brief=True):
+            error, hits = self.error(network.plain(batch), batch)
         return self._loss(network, float(error), hits, batch.weight)
 
     def differentiate(

@@ -27,6 +27,7 @@ from dragoman.layers import (
     select_states,
 )
 from dragoman.networks.network import Configuration, Network
+from dragoman.networks.sizes import MOST_LABELS, MOST_LAYERS, WIDEST, check_memory, count_recurrent
 from dragoman.operations import concatenate_columns, drop, take_rows
 
 
@@ -44,9 +45,9 @@ class RecurrentSettings(Configuration):
     score: Score = "additive"
     bidirectional: bool = False
     reversed: bool = False
-    depth: int = Field(default=64, ge=1)
-    units: int = Field(default=128, ge=1)
-    layers: int = Field(default=1, ge=1)
+    depth: int = Field(default=64, ge=1, le=WIDEST)
+    units: int = Field(default=128, ge=1, le=WIDEST)
+    layers: int = Field(default=1, ge=1, le=MOST_LAYERS)
     activation: Literal["identity", "relu", "logistic", "tanh", "gelu"] = "tanh"
     dropout: float = Field(default=0.0, ge=0, lt=1)
 
@@ -67,8 +68,12 @@ class RecurrentSettings(Configuration):
 class RecurrentConfiguration(RecurrentSettings):
     """Everything a recurrent encoder-decoder is built from."""
 
-    source_vocabulary: int = Field(ge=1)
-    reference_vocabulary: int = Field(ge=1)
+    source_vocabulary: int = Field(ge=1, le=MOST_LABELS)
+    reference_vocabulary: int = Field(ge=1, le=MOST_LABELS)
+
+    def count(self) -> int:
+        """p, without building the network."""
+        return count_recurrent(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +105,7 @@ class EncoderDecoder(Network):
 
     def __init__(self, configuration: RecurrentConfiguration, seed: int = 0, dtype: Any = np.float32) -> None:
         c = self.configuration = configuration
+        check_memory(c.count(), dtype)
         initial, sites = Initial(seed, dtype), itertools.count()
 
         def embedding(vocabulary: int) -> Embedding:

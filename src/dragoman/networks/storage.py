@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
+from safetensors import SafetensorError
 
 from dragoman.errors import FileFormatError
 from dragoman.networks.network import Network
+from dragoman.networks.tensors import read_tensors, write_tensors
 
 FORMAT = "1"
 
@@ -18,19 +18,15 @@ def save_weights(network: Network, path: Path) -> None:
     """Write every parameter under its published name. Views are copied: safetensors mangles strided arrays silently."""
     arrays = {name: np.ascontiguousarray(view) for name, view in network.named_arrays()}
     try:
-        save_file(arrays, path, metadata={"format": FORMAT})
+        write_tensors(arrays, path, {"format": FORMAT})
     except (SafetensorError, OSError) as error:
         raise FileFormatError(f"the weights could not be written to {path}: {error}") from None
 
 
 def load_weights(network: Network, path: Path) -> None:
     """Read a file that `save_weights` wrote into a network of the same configuration."""
-    try:
-        with safe_open(path, framework="numpy") as file:
-            version = (file.metadata() or {}).get("format")
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError, TypeError) as error:  # TypeError: numbers NumPy does not have, such as bfloat16
-        raise FileFormatError(f"{path} cannot be read as safetensors weights: {error}") from None
+    arrays, metadata = read_tensors(path)
+    version = metadata.get("format")
     if version != FORMAT:
         raise FileFormatError(
             f"{path} has format version {version or 'none'}, but this program reads version {FORMAT}; "

@@ -31,6 +31,15 @@ from dragoman.layers import (
 from dragoman.layers.embedding import CONCATENATED, NEEDS_MAXIMUM_LENGTH
 from dragoman.networks.flat import layout, start
 from dragoman.networks.network import Configuration, Network
+from dragoman.networks.sizes import (
+    LONGEST,
+    MOST_HIDDEN,
+    MOST_LABELS,
+    MOST_LAYERS,
+    WIDEST,
+    check_memory,
+    count_transformer,
+)
 from dragoman.operations.passing import Dropping, Goals, Sequences, pass_through
 from dragoman.operations.writing import ACTIVATIONS, Flat
 
@@ -38,18 +47,18 @@ from dragoman.operations.writing import ACTIVATIONS, Flat
 class TransformerSettings(Configuration):
     """What is chosen of a Transformer. The defaults are the thesis's Small, with the book's normalization."""
 
-    depth: int = Field(default=64, ge=1)
-    perceptron_depth: int = Field(default=128, ge=1)
-    heads: int = Field(default=4, ge=1)
-    layers: int = Field(default=1, ge=1)
+    depth: int = Field(default=64, ge=1, le=WIDEST)
+    perceptron_depth: int = Field(default=128, ge=1, le=MOST_HIDDEN)
+    heads: int = Field(default=4, ge=1, le=WIDEST)
+    layers: int = Field(default=1, ge=1, le=MOST_LAYERS)
     block: Literal["post", "pre"] = "post"
     normalization: Literal["inside", "outside"] = "inside"
-    epsilon: float = Field(default=1e-5, ge=0)
+    epsilon: float = Field(default=1e-5, ge=0, allow_inf_nan=False)
     activation: Literal["identity", "relu", "logistic", "tanh", "gelu"] = "relu"
     positions: Positions = "half_sinusoid"
-    maximum_length: int | None = Field(default=None, ge=1)
-    position_depth: int | None = Field(default=None, ge=2)
-    relative_reach: int = Field(default=16, ge=1)
+    maximum_length: int | None = Field(default=None, ge=1, le=LONGEST)
+    position_depth: int | None = Field(default=None, ge=2, le=WIDEST)
+    relative_reach: int = Field(default=16, ge=1, le=LONGEST)
     tied: Literal["none", "output", "all"] = "none"
     attention_biases: bool = True
     dropout: float = Field(default=0.0, ge=0, lt=1)
@@ -82,8 +91,8 @@ class TransformerSettings(Configuration):
 class TransformerConfiguration(TransformerSettings):
     """Everything a Transformer is built from: what is chosen, and the vocabularies, which the data decide."""
 
-    source_vocabulary: int = Field(ge=1)
-    reference_vocabulary: int = Field(ge=1)
+    source_vocabulary: int = Field(ge=1, le=MOST_LABELS)
+    reference_vocabulary: int = Field(ge=1, le=MOST_LABELS)
 
     @model_validator(mode="after")
     def _one_table_has_one_vocabulary(self) -> Self:
@@ -93,6 +102,10 @@ class TransformerConfiguration(TransformerSettings):
                 f"{self.reference_vocabulary} labels; use tied='output' or one joint vocabulary"
             )
         return self
+
+    def count(self) -> int:
+        """p, without building the network."""
+        return count_transformer(self)
 
 
 @dataclass(frozen=True)
@@ -242,6 +255,8 @@ class Transformer(Network):
 
     def __init__(self, configuration: TransformerConfiguration, seed: int = 0, dtype: Any = np.float32) -> None:
         c = configuration
+        length = c.maximum_length or 0
+        check_memory(c.count(), dtype, constants=2 * length * (length if c.positions == "one_hot" else c.depth))
         initial, sites = Initial(seed, dtype), itertools.count()
         self.configuration = c
 
@@ -371,6 +386,8 @@ class Transformer(Network):
         if (
             source is None
             or batch.targets is None
+            or batch.targets.ndim != 1
+            or batch.per != "position"
             or run.maps is not None
             or not isinstance(self.output.biases, Parameter)
         ):

@@ -87,57 +87,67 @@ def linear_cross_entropy(
 
 
 @operation
-def mean_squared_error(y: Array, *, targets: Array, total: float | None = None) -> tuple[Array, Backward]:
-    """e = (1/n) sum_i (y_i - t_i)^2 over all n elements          (thesis, Example 1.1; notes 3.6)
+def mean_squared_error(
+    y: Array, *, targets: Array, weights: Array | None = None, total: float | None = None
+) -> tuple[Array, Backward]:
+    """e = sum_i w_i mean_j (y_ij - t_ij)^2 / sum_i w_i          (thesis, Example 1.1; notes 3.6, where all w_i = 1)
 
-    total: the rows of the whole batch, when this is one shard of it
+    y, targets [N, ...]   weights [N], one for each row
+    total: the sum of the weights (without weights, the rows) of the whole batch, when this is one shard of it
     """
-    check_shapes("mean_squared_error", **_same_axes(y, targets))
+    check_shapes("mean_squared_error", **_same_axes(y, targets, weights))
     difference = y - targets.astype(y.real.dtype)
-    count = _elements(y, total)
+    factor = _factor(y, weights, total)
     with np.errstate(all="ignore"):  # what overflows is told below, once
-        error = np.asarray((difference * difference).sum() / count)
+        error = np.asarray((factor * difference * difference).sum())
     check_finite("the mean squared error", error)
 
     def backward(derror: Array) -> Array:
-        dy: Array = 2 * difference / count * derror
+        dy: Array = 2 * factor * difference * derror
         return dy
 
     return error, backward
 
 
 @operation
-def log_error(y: Array, *, targets: Array, total: float | None = None) -> tuple[Array, Backward]:
-    """e = (1/n) sum_i -(t_i log y_i + (1 - t_i) log(1 - y_i)), y and t between 0 and 1       (thesis, (4.1.1))
+def log_error(
+    y: Array, *, targets: Array, weights: Array | None = None, total: float | None = None
+) -> tuple[Array, Backward]:
+    """e = sum_i w_i mean_j -(t_ij log y_ij + (1 - t_ij) log(1 - y_ij)) / sum_i w_i       (thesis, (4.1.1))
 
-    total: the rows of the whole batch, when this is one shard of it
+    y, targets [N, ...], between 0 and 1   weights and total as for mean_squared_error
     """
-    check_shapes("log_error", **_same_axes(y, targets))
+    check_shapes("log_error", **_same_axes(y, targets, weights))
     if ((y.real < 0) | (y.real > 1)).any() or ((targets < 0) | (targets > 1)).any():
         raise LabelError("log_error compares probabilities: outputs and targets must lie between 0 and 1")
     targets = targets.astype(y.real.dtype)
-    count = _elements(y, total)
+    factor = _factor(y, weights, total)
     # 0 log 0 = 0: a target that is certain asks nothing of the other outcome
     with np.errstate(all="ignore"):  # what overflows is told below, once
         ones = np.where(targets > 0, -np.log(np.where(targets > 0, y, 1)), 0)
         zeros = np.where(targets < 1, -np.log(np.where(targets < 1, 1 - y, 1)), 0)
-        error = np.asarray((targets * ones + (1 - targets) * zeros).sum() / count)
+        error = np.asarray((factor * (targets * ones + (1 - targets) * zeros)).sum())
     check_finite("the log error", error)
 
     def backward(derror: Array) -> Array:
-        """(y - t) / (n y (1 - y)), term by term so that 0/0 does not arise at a certain target"""
+        """w (y - t) / (y (1 - y)), term by term so that 0/0 does not arise at a certain target"""
         dones = np.where(targets > 0, -targets / np.where(targets > 0, y, 1), 0)
         dzeros = np.where(targets < 1, (1 - targets) / np.where(targets < 1, 1 - y, 1), 0)
-        return (dones + dzeros) / count * derror
+        dy: Array = factor * (dones + dzeros) * derror
+        return dy
 
     return error, backward
 
 
-def _elements(y: Array, total: float | None) -> float:
-    """n, of the whole batch."""
-    return y.size if total is None else total * (y.size / len(y))
+def _factor(y: Array, weights: Array | None, total: float | None) -> Array:
+    """[N, 1, ...] what the error of each element is multiplied by: w_i / (sum_i w_i * elements of a row)."""
+    w = np.ones(len(y), y.real.dtype) if weights is None else weights.astype(y.real.dtype)
+    rows = float(w.sum() if total is None else total)
+    elements = y.size / len(y) if len(y) else 1.0
+    factor: Array = w / (rows * elements) if rows else w  # a batch without weight has no error
+    return factor.reshape(-1, *[1] * (y.ndim - 1))
 
 
-def _same_axes(y: Array, targets: Array) -> dict[str, tuple[Array, str]]:
-    axes = " ".join("abcdef"[: y.ndim])
-    return {"y": (y, axes), "targets": (targets, axes)}
+def _same_axes(y: Array, targets: Array, weights: Array | None) -> dict[str, tuple[Array | None, str]]:
+    axes = "abcdef"[: y.ndim]
+    return {"y": (y, " ".join(axes)), "targets": (targets, " ".join(axes)), "weights": (weights, axes[:1])}

@@ -3,7 +3,7 @@
 from dragoman.optimization.algorithms import AdaGrad, Adam, AdamW, GradientDescent, Momentum, RMSprop
 from dragoman.optimization.convergence import a_priori_conditions, curvatures, local_convergence
 from dragoman.optimization.optimizer import Optimizer, clip_gradient, clipping_factor, gradient_norm
-from dragoman.optimization.schedules import Constant, Cosine, LinearDecay, Plateau, Schedule, ThesisWarmUp
+from dragoman.optimization.schedules import Constant, Cosine, Falling, LinearDecay, Plateau, Schedule, ThesisWarmUp
 
 __all__ = [
     "AdaGrad",
@@ -11,6 +11,7 @@ __all__ = [
     "AdamW",
     "Constant",
     "Cosine",
+    "Falling",
     "GradientDescent",
     "LinearDecay",
     "Momentum",

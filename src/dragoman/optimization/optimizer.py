@@ -43,6 +43,11 @@ class Optimizer(ABC):
         self.t, self.age, self.moments = t, age, moments
         self._segments = theta.trainable()
 
+    def make_moments(self, theta: Theta) -> None:
+        """Moments of 0, where there are none yet."""
+        if not self.moments:
+            self.moments = {name: np.zeros_like(theta.values) for name in self.moment_names}
+
     def apply(self, theta: Array, gradient: Array, rate: float, *moments: Array, factor: float = 1.0) -> None:
         """Change one segment of theta and its moments in place. The gradient counts `factor` times."""
         theta += self.delta(theta, gradient if factor == 1 else gradient * factor, rate, *moments)
@@ -58,8 +63,7 @@ class Optimizer(ABC):
         if self._segments not in (None, segments):
             self.moments, self.age = {}, 0
         self._segments = segments
-        if not self.moments:
-            self.moments = {name: np.zeros_like(theta.values) for name in self.moment_names}
+        self.make_moments(theta)
         self.t += 1
         self.age += 1
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any, Protocol, Self
 
 from dragoman.errors import ConfigurationError
 
@@ -45,24 +46,66 @@ class ThesisWarmUp:
 
 
 @dataclass(frozen=True)
-class _Falling(ABC):
-    """Rises in a line to `peak` over `warm_up` steps, then falls to `floor` at `steps`; a subclass says how."""
+class Falling(ABC):
+    """Rises in a line to `peak` over `warm_up` steps, then falls to `floor` at `steps`; a subclass says how.
+
+    replans  ((step, progress), ...): where `steps` was changed, and how much of the fall was done there
+    """
 
     peak: float
     steps: int
     warm_up: int = 0
     floor: float = 0.0
+    replans: tuple[tuple[int, float], ...] = ()
 
     def __post_init__(self) -> None:
         _check_rate(self.peak)
         if not 0 <= self.warm_up < self.steps:
             raise ConfigurationError(f"warm_up must be at least 0 and below steps, got {self.warm_up} of {self.steps}")
+        points = [(self.warm_up, 0.0), *self.replans, (self.steps, 1.0)]
+        if any(a >= b or p > q for (a, p), (b, q) in pairwise(points)):
+            raise ConfigurationError(f"replans must rise from the warm-up to the last step, got {points}")
 
     def __call__(self, t: int) -> float:
         _at_least_one("t", t)
         if t <= self.warm_up:
             return self.peak * t / self.warm_up
-        return self._fall(min(1.0, (t - self.warm_up) / (self.steps - self.warm_up)))
+        return self._fall(self._progress(t))
+
+    def _progress(self, t: int) -> float:
+        """The share of the fall that is done at step t: linear between one plan and the next."""
+        start, done = self.warm_up, 0.0
+        end, then = self.steps, 1.0
+        for step, progress in self.replans:
+            if step >= t:
+                end, then = step, progress
+                break
+            start, done = step, progress
+        return min(1.0, done + (then - done) * ((t - start) / (end - start)))
+
+    def replanned(self, t: int, steps: int) -> Self:
+        """The schedule that ends at `steps` instead. Rates up to step t stay, and nothing jumps after it.
+
+        What is left of the fall is stretched or compressed. In the warm-up the rate goes on rising if the fall still
+        has at least as many steps; otherwise it falls from where it is.
+        """
+        if steps <= t:
+            raise ConfigurationError(f"a schedule can end after step {t} at the earliest, got {steps}")
+        if t < self.warm_up:
+            if steps >= 2 * self.warm_up:
+                return replace(self, steps=steps)
+            return replace(self, peak=self(t) if t else self.peak, warm_up=t, steps=steps)
+        kept = tuple(replan for replan in self.replans if replan[0] < t)
+        here = ((t, self._progress(t)),) if t > self.warm_up else ()
+        return replace(self, steps=steps, replans=kept + here)
+
+    def state(self) -> dict[str, Any]:
+        """What a checkpoint keeps of a schedule whose end was changed."""
+        return {"peak": self.peak, "steps": self.steps, "warm_up": self.warm_up, "replans": list(self.replans)}
+
+    def restored(self, state: dict[str, Any]) -> Self:
+        replans = tuple((int(step), float(progress)) for step, progress in state["replans"])
+        return replace(self, peak=state["peak"], steps=state["steps"], warm_up=state["warm_up"], replans=replans)
 
     @abstractmethod
     def _fall(self, progress: float) -> float:
@@ -70,7 +113,7 @@ class _Falling(ABC):
 
 
 @dataclass(frozen=True)
-class LinearDecay(_Falling):
+class LinearDecay(Falling):
     """Rises in a line to `peak` over `warm_up` steps, then falls in a line to `floor` at `steps`."""
 
     def _fall(self, progress: float) -> float:
@@ -78,7 +121,7 @@ class LinearDecay(_Falling):
 
 
 @dataclass(frozen=True)
-class Cosine(_Falling):
+class Cosine(Falling):
     """Rises in a line to `peak` over `warm_up` steps, then falls along half a cosine to `floor` at `steps`."""
 
     def _fall(self, progress: float) -> float:

@@ -48,7 +48,7 @@ class DataSettings(Configuration):
     languages: tuple[str, str] | None = None
     encoding: str = "utf-8"
     on_bad_line: Literal["error", "skip"] = "error"
-    split: Literal["source", "sample"] = "source"
+    split: Literal["source", "sample", "given"] = "source"
     shares: tuple[float, float, float] = (0.9, 0.05, 0.05)
     tokenizer: Kind = "wordpiece"
     vocabulary: tuple[int, int] | None = None

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 from dragoman.data.builtin import NAMES, BuiltIn, built_in
 from dragoman.data.cache import cached_dataset, file_digest
-from dragoman.data.dataset import Dataset, Encoding
-from dragoman.data.readers import Layout, Reading, read_records
+from dragoman.data.dataset import Dataset, Encoding, Pairs
+from dragoman.data.readers import Layout, Reading, find_format, read_records
 from dragoman.data.readers.aligned import parts as named_files
 from dragoman.data.source import STANDARD_INPUT, Source
 from dragoman.data.splits import Splitting
@@ -20,6 +20,7 @@ from dragoman.data.tokenizer import Tokenizer
 from dragoman.data.toys import Task
 from dragoman.errors import ConfigurationError, DataError
 from dragoman.tasks.configuration import DataSettings
+from dragoman.tasks.parts import files_of, is_folder, refuse_splitting
 
 Pair = tuple[str, str]
 
@@ -31,7 +32,7 @@ class Corpus:
     settings: DataSettings
     digest: str  # of the contents and of how they are read
     held_out: tuple[str, ...]
-    pairs: Iterable[Pair]
+    pairs: Pairs
 
     @property
     def name(self) -> str:
@@ -39,19 +40,41 @@ class Corpus:
 
     def left_out(self) -> list[str]:
         """Lines that could not be used, counted by why, when they were read just now."""
-        return self.pairs.reading.problems.lines() if isinstance(self.pairs, _Told) else []
+        readings = self.pairs.values() if isinstance(self.pairs, Mapping) else [self.pairs]
+        return [line for told in readings if isinstance(told, _Told) for line in told.reading.problems.lines()]
 
-    def dataset(self, seed: int, tokenizers: tuple[Tokenizer, Tokenizer] | None = None) -> Dataset:
-        s = self.settings
-        encoding = Encoding(s.tokenizer, s.vocabulary or (None, None), s.joint, s.maximum or (None, None), s.protect)
-        splitting = Splitting(s.shares, s.split, seed)
+    def check_formats(self, saved: DataSettings) -> None:
+        """An error when contents that are the same by their digest were read in another format."""
+        if not isinstance(self.pairs, _Told):
+            return
+        for now, then in zip(self.settings.files, saved.files, strict=False):
+            format_now, format_then = _format_of(now, self.settings), _format_of(then, saved)
+            if format_now != format_then:
+                raise ConfigurationError(
+                    f"{then} was read as {format_then}, {now} would be read as {format_now}; "
+                    "give it the extension it had, or choose another --out"
+                )
+
+    def dataset(
+        self, seed: int, tokenizers: tuple[Tokenizer, Tokenizer] | None = None, room: int | None = None
+    ) -> Dataset:
+        """The prepared pairs; `room`: labels that the network has positions for, if they are limited."""
+        s, none = self.settings, (None, None)
+        encoding = Encoding(s.tokenizer, s.vocabulary or none, s.joint, s.maximum or none, s.protect, room)
+        splitting = None if s.split == "given" else Splitting(s.shares, s.split, seed)
         return cached_dataset(self.pairs, [self.digest], encoding, splitting, self.held_out, tokenizers)
 
 
-def open_corpus(settings: DataSettings) -> Corpus:
-    """The files of the settings, or a corpus that comes with Dragoman, by its name."""
+def open_corpus(settings: DataSettings, given: Mapping[str, Any] | None = None) -> Corpus:
+    """The files of the settings, a folder of parts, or a corpus that comes with Dragoman, by its name.
+
+    given  the data settings that the user named, besides those of a recipe
+    """
     if not settings.files:
         raise ConfigurationError("data.files names no file; give files of sentence pairs, or a built-in corpus")
+    if is_folder(settings):
+        refuse_splitting(settings.files[0], given or {})
+        return _open_folder(settings.model_copy(update={"split": "given"}))
     known = [name for name in settings.files if name in NAMES and not Path(name).exists()]
     if known:
         if len(settings.files) > 1:
@@ -71,15 +94,34 @@ def open_corpus(settings: DataSettings) -> Corpus:
     for file in files:
         if not Path(file.name).exists():
             raise DataError(f"{file.name} does not exist; check the path")
+    return Corpus(settings, _digest([file_digest(Path(file.name)) for file in files], settings), (), _Told(reading))
+
+
+def _open_folder(settings: DataSettings) -> Corpus:
+    """A folder that `dragoman data split` wrote, its parts as they are."""
+    files = files_of(settings.files[0])
+    digests = [f"{name} {file_digest(path)}" for name, path in files.items()]
+    pairs = {name: _Told(_reading(settings, str(path))) for name, path in files.items()}
+    return Corpus(settings, _digest(digests, settings), (), pairs)
+
+
+def _digest(contents: list[str], settings: DataSettings) -> str:
+    """One digest for what is read, and for how it is read."""
     how = settings.model_dump_json(include={"format", "columns", "header", "languages", "encoding", "on_bad_line"})
-    digests = [file_digest(Path(file.name)) for file in files]
-    digest = hashlib.sha256("\n".join([*digests, how]).encode()).hexdigest()
-    return Corpus(settings, digest, (), _Told(reading))
+    return hashlib.sha256("\n".join([*contents, how]).encode()).hexdigest()
 
 
-def _reading(settings: DataSettings) -> Reading:
-    layout = Layout("pairs", settings.columns, settings.header, settings.languages)
-    return read_records(settings.files, layout, settings.format, settings.encoding, settings.on_bad_line)
+def _layout(settings: DataSettings) -> Layout:
+    return Layout("pairs", settings.columns, settings.header, settings.languages)
+
+
+def _format_of(name: str, settings: DataSettings) -> str:
+    return find_format(Source(name), _layout(settings), settings.format).name
+
+
+def _reading(settings: DataSettings, *names: str) -> Reading:
+    files = names or settings.files
+    return read_records(files, _layout(settings), settings.format, settings.encoding, settings.on_bad_line)
 
 
 def read_pairs(settings: DataSettings) -> list[Pair]:

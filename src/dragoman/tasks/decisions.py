@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from dragoman.data.batching import BatchStream
@@ -12,11 +13,13 @@ from dragoman.errors import ConfigurationError
 from dragoman.tasks.components import batching
 from dragoman.tasks.configuration import Settings, TranslationConfiguration, configuration, merged
 from dragoman.tasks.model import ModelFacts
-from dragoman.tasks.planning import measure
+from dragoman.tasks.planning import Speed, measure
+from dragoman.tasks.recipes import FINE_TUNING_EPOCHS, fine_tuning_for
 from dragoman.training.stopping import told_time
 from dragoman.training.workers import physical_cores
 
 LONGEST_WARM_UP = 1000
+PATHS = ("start.model", "start.vectors.source", "start.vectors.reference")
 MAY_CHANGE = ("out", "threads", "stopping", "checkpoints", "progress")  # when a training is taken up again
 
 
@@ -30,8 +33,13 @@ def epochs_for(pairs: int) -> int:
     return max(3, min(100, round(12 * math.sqrt(71_378 / pairs))))
 
 
-def sized(given: Mapping[str, Any], pairs: int, base: ModelFacts | None) -> TranslationConfiguration:
-    """The configuration with a network: that of the model it starts from, or a preset."""
+def sized(
+    given: Mapping[str, Any], pairs: int, base: ModelFacts | None, judged: bool = True
+) -> TranslationConfiguration:
+    """The configuration with a network: that of the model it starts from, whose fine-tuning it is, or a preset.
+
+    judged  whether there is a selection part, which patience needs
+    """
     asked = configuration(given)
     if base is None:
         decided: Settings = {} if asked.preset else {"preset": preset_for(pairs)}
@@ -45,46 +53,66 @@ def sized(given: Mapping[str, Any], pairs: int, base: ModelFacts | None) -> Tran
         if name in shape and value != shape[name]:
             raise ConfigurationError(f"network.{name} is {shape[name]!r} in {asked.start.model}; it cannot change")
     decided = {"architecture": base.architecture, "network": shape} | ({"preset": base.preset} if base.preset else {})
-    return configuration(merged(decided, given))
+    tuning = fine_tuning_for(asked.recipe, base.preset)
+    if not judged:
+        tuning = {name: section for name, section in tuning.items() if name != "stopping"}
+    return configuration(merged(decided, tuning, given))
 
 
 def paced(
     settings: TranslationConfiguration, dataset: Dataset, tell: Callable[[str], None]
-) -> TranslationConfiguration:
-    """How many epochs or steps, and over how many of them the rate falls."""
+) -> tuple[TranslationConfiguration, Speed | None]:
+    """How many epochs or steps, and over how many of them the rate falls; and the speed that a plan was made by.
+
+    A budget alone plans the steps of the schedule and leaves `stopping.steps` open: they are planned again when the
+    pace changes. A schedule whose steps are given is kept, and then the budget plans a limit.
+    """
     optimizer, stopping = settings.optimizer, settings.stopping
-    training = dataset.part("training")
-    steps, epochs = stopping.steps, stopping.epochs
+    steps, epochs, whole, speed = stopping.steps, stopping.epochs, optimizer.schedule_steps, None
     if steps is None and epochs is None:
         if stopping.budget is None:
-            epochs = epochs_for(len(training))
+            tuned = settings.start.model is not None and settings.recipe == "modern"
+            epochs = FINE_TUNING_EPOCHS if tuned else epochs_for(len(dataset.part("training")))
         else:
             tell(f"measuring this machine for a few seconds, to plan {told_time(stopping.budget)}")
-            steps = measure(settings, dataset).steps_within(stopping.budget)
+            speed = measure(settings, dataset)
+            fitting = speed.steps_within(stopping.budget)
+            steps, whole = (None, fitting) if whole is None else (fitting, whole)
     settings = settings.model_copy(update={"stopping": stopping.model_copy(update={"steps": steps, "epochs": epochs})})
-    whole = optimizer.schedule_steps or int(planned_steps(settings, dataset))
+    whole = whole or int(planned_steps(settings, dataset))
     warm_up = min(LONGEST_WARM_UP, whole // 10) if optimizer.warm_up is None else optimizer.warm_up
-    return settings.model_copy(
+    decided = settings.model_copy(
         update={
             "threads": settings.threads or physical_cores(),
             "optimizer": optimizer.model_copy(update={"schedule_steps": whole, "warm_up": warm_up}),
         }
     )
+    return decided, speed
+
+
+def planned_by_budget(settings: TranslationConfiguration) -> bool:
+    """Whether the number of steps is planned by the clock: nothing else limits it."""
+    return settings.stopping.steps is None and settings.stopping.epochs is None
 
 
 def planned_steps(settings: TranslationConfiguration, dataset: Dataset) -> float:
     optimizer, stopping = settings.optimizer, settings.stopping
+    if planned_by_budget(settings):
+        return optimizer.schedule_steps or math.inf
     batches = BatchStream(dataset.part("training"), batching(optimizer), settings.seed).batches_in_epoch
     steps = math.ceil(batches / optimizer.accumulate)
     return min(stopping.steps or math.inf, (stopping.epochs or math.inf) * steps)
 
 
 def continued(asked: TranslationConfiguration, saved: TranslationConfiguration, place: str) -> TranslationConfiguration:
-    """The saved configuration with this time's stopping rules; an error when it is that of another training."""
+    """The saved configuration with this time's stopping rules; an error when it is that of another training.
+
+    Files may have other names than then: the caller has compared their contents.
+    """
     changed = [
         f"{name} = {then!r} then, {now!r} now"
         for name, now, then in _compared(asked, saved)
-        if now != then and now is not None
+        if now is not None and not _same(name, now, then)
     ]
     if changed:
         raise ConfigurationError(
@@ -96,7 +124,17 @@ def continued(asked: TranslationConfiguration, saved: TranslationConfiguration, 
         limits = {name: getattr(saved.stopping, name) for name in ("epochs", "steps")}
         stopping = stopping.model_copy(update=limits)
     kept = {name: getattr(asked, name) for name in MAY_CHANGE}
-    return saved.model_copy(update=kept | {"stopping": stopping, "threads": asked.threads or saved.threads})
+    data = saved.data.model_copy(update={"files": asked.data.files})
+    threads = asked.threads or saved.threads
+    return saved.model_copy(update=kept | {"stopping": stopping, "threads": threads, "data": data})
+
+
+def _same(name: str, now: Any, then: Any) -> bool:
+    if name == "data.files":
+        return True
+    if name in PATHS and then is not None:
+        return Path(now).resolve() == Path(then).resolve()
+    return bool(now == then)
 
 
 def _compared(asked: Any, saved: Any, prefix: str = "") -> list[tuple[str, Any, Any]]:

@@ -156,7 +156,4 @@ def draw(translator: Translator, name: str, path: Path, text: str | None = None,
     """Draw a figure by its name into a PNG or SVG file; make its directory on request."""
     if name not in FIGURES:
         raise ConfigurationError(f"there is no figure '{name}'; there is {', '.join(FIGURES)}")
-    figure = FIGURES[name](translator, text)
-    if make:
-        path.parent.mkdir(exist_ok=True)
-    figures.save_figure(figure, path)
+    figures.save_figure(FIGURES[name](translator, text), path, make)

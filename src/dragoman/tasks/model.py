@@ -12,17 +12,21 @@ checkpoints/             what `dragoman train` resumes from; not needed to trans
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import os
+import shlex
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import tomli_w
-from pydantic import Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat
 
 from dragoman import __version__
+from dragoman.data.cache import file_digest
 from dragoman.data.tokenizer import Tokenizer
 from dragoman.errors import ConfigurationError, FileFormatError
 from dragoman.networks import (
@@ -34,14 +38,19 @@ from dragoman.networks import (
     load_weights,
     save_weights,
 )
-from dragoman.training.checkpoints import PARTIAL, replace_file, told_failures
+from dragoman.networks.sizes import LONGEST
+from dragoman.networks.tensors import count_values
+from dragoman.training import checkpoints
+from dragoman.training.checkpoints import LATEST, PARTIAL, replace_file, told_failures
 
 VERSION = 1
 Side = Literal["source", "reference"]
 SIDES: tuple[Side, Side] = ("source", "reference")
+WEIGHTS = "weights.safetensors"
+COPY = "copy the model again, or train it again"
 FILES = (
     "model.json",
-    "weights.safetensors",
+    WEIGHTS,
     "configuration.toml",
     "history.jsonl",
     "testing.tsv.gz",
@@ -59,6 +68,30 @@ class DataFacts(Configuration):
     split: str = ""
     shares: tuple[float, float, float] = (1.0, 0.0, 0.0)
 
+    @property
+    def split_told(self) -> str:
+        """How the parts came about, in words."""
+        return "parts as given" if self.split == "given" else f"split by {self.split}"
+
+
+class TrainingFacts(BaseModel):
+    """How a training went, as far as others read it."""
+
+    model_config = ConfigDict(extra="allow")
+
+    steps: int = Field(default=0, ge=0)
+    epochs: FiniteFloat = 0.0
+    seconds: FiniteFloat = 0.0
+    ended: str | None = None
+
+
+def _checked(training: dict[str, Any]) -> dict[str, Any]:
+    TrainingFacts.model_validate(training)
+    return training
+
+
+Length = Annotated[int, Field(ge=0, le=LONGEST)]
+
 
 class ModelFacts(Configuration):
     """model.json."""
@@ -69,13 +102,15 @@ class ModelFacts(Configuration):
     architecture: str = "transformer"
     network: ModelConfiguration
     parameters: int = Field(ge=1)
-    longest: tuple[int, int] = Field(default=(64, 64))  # labels of the longest source and reference trained on
+    longest: tuple[Length, Length] = (64, 64)  # labels of the longest source and reference trained on
     protect: bool = False
+    teaching: int = 1  # version of how it was taught stand-ins (data/augmentation.py)
     preset: str | None = None
     recipe: str = ""
     seed: int = 0
     data: DataFacts = DataFacts()
-    training: dict[str, Any] = Field(default_factory=dict)  # steps, epochs, seconds, why it ended
+    tokenizers: dict[str, str] = Field(default_factory=dict)  # SHA-256 of each file; none before there were checksums
+    training: Annotated[dict[str, Any], AfterValidator(_checked)] = Field(default_factory=dict)  # see TrainingFacts
 
 
 def save_facts(facts: ModelFacts, directory: Path) -> None:
@@ -113,11 +148,12 @@ def _architecture(name: object) -> Architecture:
 
 def save_network(network: SequenceModel, directory: Path) -> None:
     """Replace the weights whole: a reader sees the old ones or the new ones."""
-    work = directory / f"{PARTIAL}weights.safetensors"
+    work = directory / f"{PARTIAL}{WEIGHTS}"
     try:
         save_weights(network, work)
         work.chmod(0o666 & ~_umask())  # safetensors lets nobody else read what it writes
-        work.replace(directory / "weights.safetensors")
+        checkpoints._to_disk(work)
+        work.replace(directory / WEIGHTS)
     finally:
         work.unlink(missing_ok=True)
 
@@ -129,24 +165,91 @@ def _umask() -> int:
 
 
 def load_network(facts: ModelFacts, directory: Path) -> SequenceModel:
-    path = directory / "weights.safetensors"
-    if not path.is_file():
+    if _just_begun(facts, directory):
         raise FileFormatError(
             f"{directory} has no weights yet: its training has not come to a first evaluation; "
-            "give the same train command again to go on"
+            "run the same train command again to resume it"
         )
+    check_size(facts, directory)
     network = ARCHITECTURES[facts.architecture].build(facts.network)
-    load_weights(network, path)
+    with advised(directory):
+        if not (directory / WEIGHTS).exists():
+            raise FileFormatError(f"{directory / WEIGHTS} is missing")
+        load_weights(network, directory / WEIGHTS)
     return network
+
+
+def _just_begun(facts: ModelFacts, directory: Path) -> bool:
+    """Whether there are no weights because there never were any."""
+    expected = (WEIGHTS, f"checkpoints/{checkpoints.BEST}")
+    return not facts.training and not any((directory / name).exists() for name in expected)
+
+
+def check_size(facts: ModelFacts, directory: Path) -> None:
+    """Refuse a network with more parameters than its file of weights, before any of them is allocated."""
+    path, needed = directory / WEIGHTS, facts.network.count()
+    if not path.exists():
+        return
+    with advised(directory):
+        held = count_values(path)
+        if needed > held:
+            raise FileFormatError(
+                f"{directory / 'model.json'} describes a network of {needed:,} parameters, {path} holds {held:,}: "
+                "one of them is damaged or belongs to another model"
+            )
+
+
+def check_files(facts: ModelFacts, directory: Path) -> None:
+    """Raise an error that names the first file that is missing or damaged."""
+    load_tokenizers(facts, directory)
+    if not _just_begun(facts, directory):
+        load_network(facts, directory)
+
+
+@contextmanager
+def advised(directory: Path) -> Iterator[None]:
+    """Errors about the files of a model say what to do about it."""
+    try:
+        yield
+    except FileFormatError as error:
+        raise FileFormatError(f"{error}; {_advice(directory)}") from None
+
+
+def _advice(directory: Path) -> str:
+    settings = directory / "configuration.toml"
+    if settings.is_file() and (directory / "checkpoints" / LATEST).is_file():
+        place, settings_place = shlex.quote(str(directory)), shlex.quote(str(settings))
+        return f"run `dragoman train {settings_place} --out {place}` to restore it"
+    return COPY
+
+
+def tokenizer_path(directory: Path, side: Side) -> Path:
+    return directory / f"{side}-tokenizer.json"
+
+
+def tokenizer_checksums(tokenizers: tuple[Tokenizer, Tokenizer]) -> dict[str, str]:
+    """By side, of the files that `save_tokenizers` writes."""
+    texts = zip(SIDES, tokenizers, strict=True)
+    return {side: hashlib.sha256(tokenizer.to_json().encode()).hexdigest() for side, tokenizer in texts}
 
 
 def save_tokenizers(tokenizers: tuple[Tokenizer, Tokenizer], directory: Path) -> None:
     for side, tokenizer in zip(SIDES, tokenizers, strict=True):
-        tokenizer.save(directory / f"{side}-tokenizer.json")
+        replace_file(tokenizer_path(directory, side), tokenizer.to_json())
+
+
+def load_tokenizer(facts: ModelFacts, directory: Path, side: Side) -> Tokenizer:
+    path, expected = tokenizer_path(directory, side), facts.tokenizers.get(side)
+    if not path.exists():
+        raise FileFormatError(f"{path} is missing")
+    if expected is not None and file_digest(path) != expected:
+        raise FileFormatError(f"{path} is damaged: it does not match its checksum in model.json")
+    return Tokenizer.load(path)
 
 
 def load_tokenizers(facts: ModelFacts, directory: Path) -> tuple[Tokenizer, Tokenizer]:
-    source, reference = (Tokenizer.load(directory / f"{side}-tokenizer.json") for side in SIDES)
+    with advised(directory):
+        source, reference = (load_tokenizer(facts, directory, side) for side in SIDES)
     sizes = (source.size, reference.size)
     wanted = (facts.network.source_vocabulary, facts.network.reference_vocabulary)
     if sizes != wanted:

@@ -19,10 +19,10 @@ from dragoman.networks import ARCHITECTURES, SequenceModel
 from dragoman.operations import Noise
 from dragoman.optimization import Adam, clipping_factor, gradient_norm
 from dragoman.tasks.configuration import TranslationConfiguration
+from dragoman.training.budget import RESERVE
 from dragoman.training.workers import Workers, physical_cores
 
 MEASURED = 3.0  # seconds of training steps
-RESERVE = 0.9  # of a budget that is planned for: a machine is slower at times, and saving takes some
 VECTORS = 5  # theta, gradient, two moments, average
 
 

@@ -7,6 +7,9 @@ modern  what measured best on the selection part of eng-spa (docs/measurements.m
         dropout, label smoothing, a cosine, gradient clipping, and the moving average of the weights. The larger the
         network, the lower its rate and the more is dropped. Pre-norm has two normalizations more than post-norm,
         4 d parameters, and relative positions 33 for each head on either side: 256 and 264 of Small's 1,167,486.
+
+Fine-tuning a trained model by the recipe modern takes a small share of its rate, few epochs, and patience: the rate of
+a training from scratch would undo what the model knows (docs/measurements.md, Fine-tuning).
 """
 
 from __future__ import annotations
@@ -35,6 +38,22 @@ BY_PRESET: dict[str, dict[str, dict[str, Any]]] = {  # what differs from the rec
         "large": {"network": {"dropout": 0.2}, "optimizer": {"rate": 0.0025}},
     }
 }
+
+
+FINE_TUNING_RATE = 0.03  # of the rate of a training from scratch
+FINE_TUNING_EPOCHS = 10
+FINE_TUNING_PATIENCE = 3
+
+
+def fine_tuning_for(name: str, preset: str | None) -> dict[str, Any]:
+    """What differs from a recipe when training starts from a trained model."""
+    if name != "modern":
+        return {}
+    rate = recipe_for(name, preset, ())["optimizer"]["rate"]
+    return {
+        "optimizer": {"rate": round(FINE_TUNING_RATE * rate, 12)},
+        "stopping": {"patience": FINE_TUNING_PATIENCE},
+    }
 
 
 def recipe_for(name: str, preset: str | None, chosen: Collection[str]) -> dict[str, Any]:

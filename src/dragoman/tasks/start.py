@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from dragoman.networks import Configuration
 
@@ -28,9 +28,13 @@ class StartVectors(Configuration):
 
 
 class StartSettings(Configuration):
-    """Where training begins: from nothing, from word vectors, or from a model whose vocabulary and shape are kept."""
+    """Where training begins: from nothing, from word vectors, or from a model whose vocabulary and shape are kept.
+
+    replay  pairs of the model's own corpus that are mixed in; None: as many as new ones, if that corpus is at hand
+    """
 
     model: str | None = None
+    replay: int | None = Field(default=None, ge=0)
     train: Literal["all", "encoder", "decoder", "output"] = "all"
     vectors: StartVectors = StartVectors()
 
@@ -38,4 +42,6 @@ class StartSettings(Configuration):
     def _one_beginning(self) -> Self:
         if self.model is not None and self.vectors.given:
             raise ValueError("a model has its own embeddings: begin with start.model or with start.vectors, not both")
+        if self.model is None and self.replay:
+            raise ValueError("there is no model whose old pairs could be mixed in; name one as start.model (--from)")
         return self

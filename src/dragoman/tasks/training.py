@@ -9,24 +9,34 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from dragoman.data.augmentation import TEACHING
 from dragoman.data.batching import BatchStream
-from dragoman.engines import use_fastest
-from dragoman.errors import ConfigurationError, DataError
+from dragoman.data.dataset import LONGEST, SHORTEN
+from dragoman.engines.compute import fast_compute
+from dragoman.errors import ConfigurationError
 from dragoman.graph import Array
-from dragoman.networks import ARCHITECTURES, Network, SequenceModel, load_weights
-from dragoman.tasks import components, decisions
+from dragoman.networks import ARCHITECTURES, Network, SequenceModel
+from dragoman.networks.sizes import check_memory
+from dragoman.tasks import components, decisions, forgetting
 from dragoman.tasks import model as directory_of
+from dragoman.tasks import parts as parts_of
 from dragoman.tasks.configuration import TranslationConfiguration, configuration, resolved
 from dragoman.tasks.corpus import open_corpus
 from dragoman.tasks.model import DataFacts, ModelFacts
+from dragoman.tasks.planning import VECTORS, Speed
+from dragoman.tasks.replay import with_replay
+from dragoman.tasks.restoring import load_best, restore_tokenizers
 from dragoman.tasks.translator import Translator
 from dragoman.tasks.vectors.embeddings import check_start, start_from_vectors
 from dragoman.training import Checkpoints, History, Outcome, Selection, Watcher
+from dragoman.training.budget import BudgetPlan
 from dragoman.training.checkpoints import PARTIAL, average, told_failures
 from dragoman.training.interrupts import Interrupts
 from dragoman.training.loop import Training
 from dragoman.training.tensorboard import TensorBoard
-from dragoman.training.workers import Workers, single_blas
+from dragoman.training.workers import Workers, check_threads
 
 SCORED = 500  # selection sentences that BLEU and chrF are measured on while training
 SMALL = 128  # depth up to which matrices are not worth a second BLAS thread
@@ -46,8 +56,7 @@ def train_translator(
 
     tell  hears what is decided before training begins
     """
-    use_fastest(tell)
-    with locked(out), single_blas():
+    with locked(out), fast_compute(tell=tell):
         return TranslatorTraining(given, out, watch or Watcher(), interrupts or Interrupts(), tell).run()
 
 
@@ -64,6 +73,8 @@ class TranslatorTraining:
     ) -> None:
         self.out, self.watch, self.interrupts = out, watch, interrupts
         asked = configuration(given)
+        if asked.threads is not None and (warning := check_threads(asked.threads)):
+            tell(f"warning: {warning}")
         checkpoints = None if out is None else Checkpoints(out / "checkpoints")
         self.latest = None if checkpoints is None else checkpoints.named("latest")  # what is gone on from
         if self.latest is None:
@@ -72,13 +83,19 @@ class TranslatorTraining:
         data = asked.data
         if self.base is not None:  # whose vocabulary has stand-ins, or has none
             data = data.model_copy(update={"protect": data.protect and self.base.facts.protect})
-        self.corpus = open_corpus(data)
+        self.corpus = open_corpus(data, given.get("data"))
         tokenizers = None if self.base is None else (self.base.source_tokenizer, self.base.reference_tokenizer)
-        self.dataset = self.corpus.dataset(asked.seed, tokenizers)
+        room = getattr(asked.network, "maximum_length", None) if self.base is None else self.base.network.maximum_length
+        self.dataset = self.corpus.dataset(asked.seed, tokenizers, room)
         for line in self.corpus.left_out():
             tell(line)
         self._tell_cut(tell)
+        replayed = self._replay(asked, tell)
+        self.speed: Speed | None = None  # measured to plan a budget
         self.settings = self._decided(given, tell)
+        if self.base is not None:
+            start = self.settings.start.model_copy(update={"replay": replayed})
+            self.settings = self.settings.model_copy(update={"start": start})
         self.network = self._network(tell)
         self.translator = Translator(self.network, self.dataset.tokenizers, self._facts())
         self._tell_plan(tell)
@@ -92,9 +109,12 @@ class TranslatorTraining:
             f"{self.corpus.name}: {parts['training']:,} pairs to train on, {parts['selection']:,} to select by, "
             f"{parts['testing']:,} to test on; vocabularies of {v_source:,} and {v_reference:,} labels"
         )
+        steps = f"{decisions.planned_steps(s, self.dataset):,} steps"
+        again = ", planned again when the pace changes"
         tell(
-            f"{self.network.count():,} parameters ({s.network.told()}), recipe {s.recipe}, at most "
-            f"{decisions.planned_steps(s, self.dataset):,} steps, {s.threads} thread{'s' if s.threads != 1 else ''}"
+            f"{self.network.count():,} parameters ({s.network.told()}), recipe {s.recipe}, "
+            f"{f'about {steps}{again}' if decisions.planned_by_budget(s) else f'at most {steps}'}, "
+            f"{s.threads} thread{'s' if s.threads != 1 else ''}"
         )
         if self.latest is not None:
             tell(f"going on from {self.latest}")
@@ -103,18 +123,46 @@ class TranslatorTraining:
         sources, references = self.dataset.about["truncated"]
         if sources or references:
             tell(f"{sources:,} sources and {references:,} references are longer than data.maximum and were cut")
+        if count := self.dataset.about["left_out"]:
+            pairs = "1 pair was" if count == 1 else f"{count:,} pairs were"
+            example = self.dataset.about["left_out_example"]
+            self.watch.warn(f"{pairs} left out, with a side of more than {LONGEST:,} labels: {example}; {SHORTEN}")
+
+    def _replay(self, asked: TranslationConfiguration, tell: Callable[[str], None]) -> int:
+        """Mix old pairs into the training part when a model is fine-tuned; how many."""
+        if self.base is None:
+            return 0
+        saved = None if self.out is None else self.out / "configuration.toml"
+        resumed = saved is not None and saved.exists()
+        then = (resolved(saved).start.replay or 0) if saved is not None and resumed else None
+        self.dataset, count = with_replay(self.dataset, self.base, asked.seed, asked.start.replay, then, tell)
+        return count
 
     def _decided(self, given: Mapping[str, Any], tell: Callable[[str], None]) -> TranslationConfiguration:
-        base = None if self.base is None else self.base.facts
-        settings = decisions.sized(given, self.dataset.about["parts"]["training"], base)
+        base, counts = None if self.base is None else self.base.facts, self.dataset.about["parts"]
+        settings = decisions.sized(given, counts["training"], base, judged=counts["selection"] > 0)
+        split = settings.data.model_copy(update={"split": self.corpus.settings.split})
+        settings = settings.model_copy(update={"data": parts_of.with_parts(split, counts)})
+        parts_of.check_selection(settings, counts)
+        for warning in parts_of.warnings_of(settings.data, counts):
+            self.watch.warn(warning)
         if self.out is None or not (self.out / "configuration.toml").exists():
-            return decisions.paced(settings, self.dataset, tell)
-        if directory_of.load_facts(self.out).data.digest != self.corpus.digest:
+            settings, self.speed = decisions.paced(settings, self.dataset, tell)
+            return settings
+        begun = directory_of.load_facts(self.out)
+        if begun.protect and begun.teaching != TEACHING:
+            raise ConfigurationError(
+                f"{self.out} was trained by another version of Dragoman ({begun.dragoman}), which prepares training "
+                "pairs differently, so it cannot be resumed; the model can still be used. Finish it with that version, "
+                f"train into another --out, or begin with its weights: --from {self.out}"
+            )
+        if begun.data.digest != self.corpus.digest:
             raise ConfigurationError(
                 f"{self.out} was trained on other data than {self.corpus.name} holds now; choose another --out"
             )
-        saved = self.out / "configuration.toml"
-        settings = decisions.continued(settings, resolved(saved), str(self.out))
+        saved = resolved(self.out / "configuration.toml")
+        self.corpus.check_formats(saved.data)
+        settings = decisions.continued(settings, saved, str(self.out))
         falls, whole = settings.optimizer.schedule in ("cosine", "linear"), settings.optimizer.schedule_steps or 0
         if falls and decisions.planned_steps(settings, self.dataset) > whole:
             tell(
@@ -126,6 +174,7 @@ class TranslatorTraining:
     def _network(self, tell: Callable[[str], None]) -> SequenceModel:
         architecture = ARCHITECTURES[self.settings.architecture]
         configured = architecture.configured(self.settings.network.model_dump(), self.dataset.about["vocabularies"])
+        check_memory(configured.count(), copies=VECTORS)
         network = architecture.build(configured, self.settings.seed)
         if self.base is not None:
             network.theta.assign(self.base.network.theta.values)
@@ -149,10 +198,12 @@ class TranslatorTraining:
             parameters=self.network.count(),
             longest=self._longest(),
             protect=self.corpus.settings.protect,
+            teaching=TEACHING,
             preset=settings.preset,
             recipe=settings.recipe,
             seed=settings.seed,
             data=data,
+            tokenizers=directory_of.tokenizer_checksums(self.dataset.tokenizers),
         )
 
     def _longest(self) -> tuple[int, int]:
@@ -184,6 +235,10 @@ class TranslatorTraining:
                 texts = zip(testing.texts("source"), testing.texts("reference"), strict=True)
                 directory_of.save_testing(texts, out)
                 directory_of.save_facts(self.translator.facts, out)
+            else:
+                saved = directory_of.load_facts(out)
+                checksums = restore_tokenizers(saved, out, self.dataset.tokenizers, self.watch.notice)
+                self.translator.facts = self.translator.facts.model_copy(update={"tokenizers": checksums})
             directory_of.save_configuration(self.settings, out)  # last: what has it can be resumed
 
     def _training(self) -> Training:
@@ -212,15 +267,25 @@ class TranslatorTraining:
             interrupted=self.interrupts.told,
             on_best=self._keep,
             workers=Workers(s.threads or 1),
+            plan=self._plan(),
+            judge_start=self.base is not None,
         )
+
+    def _plan(self) -> BudgetPlan | None:
+        """Steps that the clock plans; without a budget, which a resumed training may lack, the last plan stays."""
+        s = self.settings
+        if not decisions.planned_by_budget(s):
+            return None
+        plan = BudgetPlan(s.stopping.budget or math.inf, s.optimizer.schedule_steps or 1)
+        if self.speed is not None:
+            plan.step_seconds, plan.evaluation_seconds = self.speed.step_seconds, self.speed.selection_seconds
+        return plan
 
     def _selection(self) -> Selection | None:
         part, wanted = self.dataset.part("selection"), self.settings.progress
         best_by = self.settings.checkpoints.best_by
         names = dict.fromkeys([*wanted.scores, *([best_by] if best_by in ("bleu", "chrf") else [])])
         if not len(part):
-            if self.settings.stopping.patience is not None or names or wanted.samples:
-                raise DataError("the selection part is empty, so nothing can be judged by it; see data.shares")
             return None
         pairs = list(islice(zip(part.texts("source"), part.texts("reference"), strict=True), SCORED))
 
@@ -272,17 +337,28 @@ class TranslatorTraining:
     def _settle(self, training: Training, outcome: Outcome) -> None:
         """Leave the network with its best weights, and the directory with what is known."""
         self._take_best(training)
-        told = {
+        told: dict[str, Any] = {
             "steps": training.optimizer.t,
             "epochs": round(training.epochs_done, 3),
             "seconds": round(training.now(), 1),
             "ended": outcome.reason if outcome.finished else None,
         }
+        if self.base is not None and outcome.finished:
+            told["compared"] = self._compared(self.base, outcome)
         self.translator.facts = self.translator.facts.model_copy(update={"training": told})
         self.translator.directory = self.out
         if self.out is not None:
             with told_failures(self.out):
                 directory_of.save_facts(self.translator.facts, self.out)
+
+    def _compared(self, base: Translator, outcome: Outcome) -> list[dict[str, Any]]:
+        """Scores before and after fine-tuning; those of a training that was over before are known."""
+        known: list[dict[str, Any]] | None = None
+        if self.out is not None and not outcome.records:
+            known = directory_of.load_facts(self.out).training.get("compared")
+        if outcome.records and np.array_equal(self.network.theta.values, base.network.theta.values):
+            self.watch.notice("nothing was better than the model that training started from, so its weights are kept")
+        return forgetting.compare(base, self.translator, self.dataset) if known is None else known
 
     def _take_best(self, training: Training) -> None:
         theta, last = self.network.theta, training.average
@@ -291,12 +367,14 @@ class TranslatorTraining:
             if best is not None:
                 theta.assign(best)
             return
-        weights = self.out / "weights.safetensors"
-        if training.selection is None or not weights.exists():  # nothing was judged yet: the last weights are the best
+        checkpoints = training.checkpoints
+        assert checkpoints is not None
+        judged = checkpoints.named("best") is not None or (self.out / directory_of.WEIGHTS).exists()
+        if training.selection is None or not judged:  # the last weights are the best
             if last is not None:
                 theta.assign(last)
             directory_of.save_network(self.network, self.out)
-        load_weights(self.network, weights)
+        load_best(self.network, self.out, checkpoints, last is not None, self.watch.notice)
 
 
 WRITTEN = {LOCK, *directory_of.FILES}  # what a training that was killed while it began may have left

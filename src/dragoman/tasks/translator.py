@@ -8,13 +8,16 @@ import zlib
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dragoman.batch import Batch
-from dragoman.data.dataset import add_marks
+from dragoman.data.augmentation import spaced_pair
+from dragoman.data.dataset import LONGEST, add_marks
 from dragoman.data.protection import (
     EVERY_STANDIN,
     STANDINS,
@@ -22,22 +25,25 @@ from dragoman.data.protection import (
     mask,
     mask_pair,
     masked_pair,
-    preserved,
     protected_spans,
-    unmask,
+    spaced,
 )
+from dragoman.data.scripts import Alphabet
 from dragoman.data.sentences import pieces
 from dragoman.data.splits import collapsed
 from dragoman.data.tokenizer import Tokenizer
-from dragoman.decoding import Beam, Greedy, Hypothesis, Sampling, decode, score
+from dragoman.decoding import Beam, Greedy, Hypothesis, Sampling, decode, log_probabilities, score
 from dragoman.decoding.probabilities import log_normalizer
-from dragoman.engines import use_fastest
+from dragoman.decoding.search import MANY
+from dragoman.engines.compute import fast_compute
 from dragoman.errors import ConfigurationError, DataError
 from dragoman.graph import Array, value_of
 from dragoman.networks import SequenceModel
 from dragoman.tasks import model as directory_of
 from dragoman.tasks.model import ModelFacts
-from dragoman.training.workers import Workers, physical_cores, single_blas
+from dragoman.tasks.spacing import put_back
+from dragoman.tasks.spans import Judge, has_word, restored, without_markup
+from dragoman.training.workers import Workers, physical_cores
 
 if TYPE_CHECKING:
     from dragoman.analysis.testing import Sentence, TestingAnalysis
@@ -45,8 +51,8 @@ if TYPE_CHECKING:
 _SURROGATE = re.compile("[\ud800-\udfff]")
 SHORTEST = 16  # labels that are translated in one go even by a model trained on shorter sentences
 BATCH = 64
-MANY = 256  # sources for which it pays to load kernels, which takes about a second; they stay for those that follow
-WIDE = 16  # beam of a second search, when the first one lost what must be kept
+WIDEST = 256  # beam; a wider one finds nothing better, and its memory and time grow with it
+HYPOTHESES = 1024  # followed at a time by one thread: with a wide beam, those of few sentences
 
 
 @dataclass(frozen=True)
@@ -59,14 +65,28 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Translation:
-    """What became of a text: its alternatives, best first, and in how many pieces it was translated."""
+    """What became of a text: its alternatives, best first, and in how many pieces it was translated.
+
+    unseen_script  that of the text, if most of its letters are none that the model has learnt from: its translation has
+                   nothing to do with it then
+    """
 
     alternatives: tuple[Alternative, ...]
     pieces: int = 1
+    unseen_script: str | None = None
 
     @property
     def text(self) -> str:
         return self.alternatives[0].text
+
+    @property
+    def warnings(self) -> list[str]:
+        """Reasons not to trust the translation."""
+        if self.unseen_script is None:
+            return []
+        return [
+            f"most letters are {self.unseen_script}, none that the model has learnt from: this translation is made up"
+        ]
 
 
 @dataclass(frozen=True)
@@ -86,7 +106,7 @@ class Alignment:
 class Choice:
     """How labels are chosen.
 
-    beam            width of the search; 1 is greedy
+    beam            width of the search, at most 256; 1 is greedy
     alternatives    how many translations of each text
     length_penalty  0 prefers short translations, 1 judges them by their mean log-probability
     sample          draw labels instead, at a temperature, from the top_k or top_p most probable, with a seed
@@ -108,6 +128,10 @@ class Choice:
     def __post_init__(self) -> None:
         if self.sample and self.alternatives > 1:
             raise ConfigurationError("sampling gives one translation a text; give another seed for another one")
+        if not 1 <= self.beam <= WIDEST:
+            raise ConfigurationError(f"a beam is 1 to {WIDEST} wide, got {self.beam}; 4 to 10 is usual")
+        if self.alternatives < 1:
+            raise ConfigurationError(f"a text has at least one translation, not {self.alternatives}")
         if not self.sample and self.alternatives > self.beam:
             raise ConfigurationError(f"{self.alternatives} alternatives need a beam as wide, got {self.beam}")
         if self.maximum is not None and self.maximum < 1:
@@ -129,6 +153,11 @@ class Unit:
     masked: Masked
     labels: Array
     found: list[Alternative] = field(default_factory=list)
+    glued: str = ""  # how it begins, if nothing stands between it and the piece before
+
+    def space(self) -> str:
+        """What stands between the piece before and this one."""
+        return "" if self.glued and self.found[0].text.startswith(self.glued) else " "
 
 
 class Translator:
@@ -174,7 +203,8 @@ class Translator:
             place.mkdir(parents=True, exist_ok=True)
             directory_of.save_tokenizers((self.source_tokenizer, self.reference_tokenizer), place)
             directory_of.save_network(self.network, place)
-            directory_of.save_facts(self.facts, place)
+            checksums = directory_of.tokenizer_checksums((self.source_tokenizer, self.reference_tokenizer))
+            directory_of.save_facts(self.facts.model_copy(update={"tokenizers": checksums}), place)
         except OSError as error:
             raise DataError(f"{place} could not be written: {error}") from None
 
@@ -198,20 +228,42 @@ class Translator:
         cut = [self._units(text) for text in texts]
         beginnings = self._beginnings(cut, prefixes)
         self._decode([unit for units in cut for unit in units if len(unit.labels)], choice, beginnings)
-        return [self._joined(units, choice) for units in cut]
+        return [replace(self._joined(units, choice), unseen_script=self._unseen_script(units)) for units in cut]
+
+    @cached_property
+    def alphabet(self) -> Alphabet:
+        """The letters and scripts that the model has learnt to read."""
+        return Alphabet.of(self.source_tokenizer.learnt_pieces())
+
+    def _unseen_script(self, units: list[Unit]) -> str | None:
+        """Judged without what is protected: stand-ins are no letters."""
+        return self.alphabet.unseen_script("".join(unit.masked.text for unit in units))
 
     def _units(self, text: str) -> list[Unit]:
         limit = self.network.maximum_length
         longest, whole = max(SHORTEST, self.facts.longest[0]), text.strip()
         longest = longest if limit is None else min(longest, limit)
-        cut = pieces(whole, lambda piece: len(self._unit(piece).labels) + 2 <= longest)
+        cut = pieces(whole, lambda piece: self._fits(self._unit(piece), longest))
         if len(cut) > 1 and self._masks:
             cut = _outside(cut, protected_spans(whole))
-        return [self._unit(piece) for piece in cut]
+        return [unit for piece in cut for unit in self._complete(piece)]
+
+    def _fits(self, unit: Unit, longest: int) -> bool:
+        return unit.masked.complete and len(unit.labels) + 2 <= longest
+
+    def _complete(self, piece: str) -> list[Unit]:
+        """The piece, cut after every eighth span if it has more of them than there are stand-ins."""
+        if self._unit(piece).masked.complete:
+            return [self._unit(piece)]
+        ends = [stop for _, stop in protected_spans(piece)][len(STANDINS) - 1 :: len(STANDINS)]
+        parts = [piece[start:stop] for start, stop in pairwise([0, *ends, len(piece)])]
+        return [replace(self._unit(part), glued=_beginning(part) if i else "") for i, part in enumerate(parts) if part]
 
     def _unit(self, piece: str) -> Unit:
         masked = mask(piece) if self._masks else Masked(piece, ())
-        return Unit(masked, self._encode(masked.text) if piece.strip() else np.zeros(0, np.int32))
+        if masked.spans and not has_word(masked.text):  # nothing to translate
+            return Unit(masked, np.zeros(0, np.int32), [Alternative(piece, 0.0)])
+        return Unit(masked, self._encode(without_markup(masked)) if piece.strip() else np.zeros(0, np.int32))
 
     def _encode(self, text: str) -> Array:
         return self.source_tokenizer.encode([text])[0]
@@ -230,73 +282,54 @@ class Translator:
         found = self._search(sources, choice, longest, prefixes)
         beginnings = prefixes or [np.zeros(0, np.int32)] * len(units)
         for unit, hypotheses, prefix in zip(units, found, beginnings, strict=True):
-            unit.found = self._alternatives(unit, hypotheses)
-            if not unit.found and unit.masked.complete and not choice.sample:
-                unit.found = self._alternatives(unit, self._searched_wider(unit, choice, prefix))[:1]
-            if not unit.found:
-                unit.found = [self._around_spans(unit, choice, prefix)]
-
-    def _searched_wider(self, unit: Unit, choice: Choice, prefix: Array) -> list[Hypothesis]:
-        """What the network would have said next best: one of them may have kept all spans."""
-        source = add_marks(unit.labels, None)[0]
-        wide = replace(choice, beam=WIDE, alternatives=WIDE)
-        return self._search([source], wide, [self._room(choice.longest(source))], [prefix])[0]
+            told = self.reference_tokenizer.decode([prefix])[0]
+            unit.found = [self._alternative(unit, hypothesis, len(told)) for hypothesis in hypotheses]
 
     def _search(
         self, sources: list[Array], choice: Choice, longest: list[int], prefixes: list[Array] | None = None
     ) -> list[list[Hypothesis]]:
         """Batches of sources on all cores."""
-        if len(sources) >= MANY:
-            use_fastest()
-        batch = max(1, min(BATCH, math.ceil(len(sources) / self.workers.threads)))
+        together = BATCH if choice.sample else min(BATCH, max(1, HYPOTHESES // choice.beam))
+        batch = max(1, min(together, math.ceil(len(sources) / self.workers.threads)))
         numbers = [zlib.crc32(source.tobytes()) for source in sources]  # draws depend on the text, not on its place
         network: Any = self.network
-        with single_blas():
-            return decode(network, sources, choice.method(), longest, prefixes, batch, numbers, each=self.workers.map)
+        return decode(network, sources, choice.method(), longest, prefixes, batch, numbers, each=self.workers.map)
 
     def _room(self, longest: int) -> int:
         """A table of learned positions ends somewhere; the start label takes one of them."""
         limit = self.network.maximum_length
         return longest if limit is None else max(1, min(longest, limit - 1))
 
-    def _alternatives(self, unit: Unit, hypotheses: list[Hypothesis]) -> list[Alternative]:
-        """Those that kept what must be kept."""
-        if not unit.masked.complete:
-            return []
-        texts = self.reference_tokenizer.decode(hypothesis.labels for hypothesis in hypotheses)
-        found = list(zip(texts, map(_mean, hypotheses), strict=True))
-        kept = [(text, mean) for text, mean in found if not self._masks or preserved(text, unit.masked)]
-        if not unit.masked.spans:  # a stand-in that was written for nothing is taken out
-            kept = kept or [(unmask(text, ()), mean) for text, mean in found]
-        return [Alternative(unmask(collapsed(text), unit.masked.spans), mean) for text, mean in kept]
+    def _alternative(self, unit: Unit, hypothesis: Hypothesis, fixed: int) -> Alternative:
+        """What the network wrote, with everything in it that must be kept."""
+        text = collapsed(self.reference_tokenizer.decode([hypothesis.labels])[0])
+        if self._masks:
+            judge = Judge(lambda texts: self._likelihoods(unit, texts), self._word_likelihoods)
+            text = put_back(restored(text, unit.masked, judge, fixed), unit.masked)
+        return Alternative(text, _mean(hypothesis))
 
-    def _around_spans(self, unit: Unit, choice: Choice, prefix: Array) -> Alternative:
-        """The network lost a span: translate what stands between them, and put them back between."""
-        text = unmask(unit.masked.text, unit.masked.spans)
-        between, at = [], 0
-        for start, stop in protected_spans(text):
-            between += [(text[at:start], False), (text[start:stop], True)]
-            at = stop
-        between.append((text[at:], False))
-        written = [Unit(Masked(part, ()), self._encode(part)) for part, kept in between if not kept and _has_word(part)]
-        sources = [add_marks(part.labels, None)[0] for part in written]
-        longest = [self._room(choice.longest(source)) for source in sources]
-        nothing, told, scores = np.zeros(0, np.int32), "", [0.0]
-        prefixes = [nothing] * len(written)
-        if len(prefix) and _has_word(between[0][0]):
-            prefixes[0] = prefix
-        elif len(prefix):
-            told = self.reference_tokenizer.decode([prefix])[0] + " "
-        found = iter(self._search(sources, choice, longest, prefixes))
-        for part, kept in between:
-            if kept or not _has_word(part):
-                told += part
-                continue
-            best = next(found)[0]
-            scores.append(_mean(best))
-            text = unmask(self.reference_tokenizer.decode([best.labels])[0], [""] * len(STANDINS))
-            told += _spaced_like(part, text)
-        return Alternative(told, sum(scores) / max(1, len(scores) - 1))
+    def _likelihoods(self, unit: Unit, texts: Sequence[str]) -> list[float]:
+        """log p of some translations of a unit."""
+        source = self._encode(spaced(unit.masked.text))
+        return [float(each.sum()) for each in self._label_likelihoods(source, self.reference_tokenizer.encode(texts))]
+
+    def _word_likelihoods(self, source: str, text: str) -> list[float]:
+        """log p of each word of a translation."""
+        words = self.reference_tokenizer.encode(text.split())
+        (each,) = self._label_likelihoods(self._encode(source), [np.concatenate(words)])
+        stops = np.cumsum([len(labels) for labels in words])
+        return [float(each[stop - len(labels) : stop].sum()) for labels, stop in zip(words, stops, strict=True)]
+
+    def _label_likelihoods(self, source: Array, references: Sequence[Array]) -> list[Array]:
+        """log p of each label of some translations of a source, the end label included."""
+        limit, found = self.network.maximum_length, list[Array]()
+        read = add_marks(source, limit)[0]
+        with fast_compute(load=False, brief=True):
+            for start in range(0, len(references), BATCH):
+                some = [add_marks(labels, None)[0] for labels in references[start : start + BATCH]]
+                batch = Batch.pairs([read] * len(some), [each if limit is None else each[: limit + 1] for each in some])
+                found += np.split(log_probabilities(self.network, batch), batch.offsets[1:-1])
+        return found
 
     def _joined(self, units: list[Unit], choice: Choice) -> Translation:
         kept = [unit for unit in units if unit.found]
@@ -304,7 +337,7 @@ class Translator:
             return Translation((Alternative("", 0.0),), 0)
         if len(kept) == 1:
             return Translation(tuple(kept[0].found[: choice.alternatives]))
-        text = " ".join(unit.found[0].text.strip() for unit in kept)
+        text = "".join(unit.space() + unit.found[0].text.strip() for unit in kept).strip()
         return Translation((Alternative(text, sum(unit.found[0].score for unit in kept) / len(kept)),), len(kept))
 
     # Explaining
@@ -320,8 +353,10 @@ class Translator:
         """Where a translation (its own, if none is given) looked in the source: the last decoder, all heads' mean."""
         written = self.translations([source])[0].text if reference is None else reference
         shown, told, standins = masked_pair(source, written, 0.0) if self._masks else (source, written, {})
-        labels = add_marks(self._encode(shown), None)[0]
-        whole = add_marks(self.reference_tokenizer.encode([told])[0], None)[0]
+        shown, told = spaced_pair((shown, told)) if self._masks else (shown, told)
+        limit = self.network.maximum_length
+        labels = add_marks(self._encode(shown), limit)[0]
+        whole = add_marks(self.reference_tokenizer.encode([told])[0], limit)[0]
         weights = self.network.alignment(Batch.pairs([labels], [whole]))[0]
         spans = {ord(standin): span for span, standin in standins.items()}
         pieces = (self.source_tokenizer.pieces(labels), self.reference_tokenizer.pieces(whole[1:]))
@@ -332,7 +367,7 @@ class Translator:
         """Pairs as the network is asked about them, in order."""
         for start in range(0, len(pairs), BATCH):
             chunk = pairs[start : start + BATCH]
-            shown = [mask_pair(*pair) for pair in chunk] if self._masks else chunk
+            shown = [spaced_pair(mask_pair(*pair)) for pair in chunk] if self._masks else chunk
             sides = [
                 [add_marks(labels, None)[0] for labels in tokenizer.encode([pair[side] for pair in shown])]
                 for side, tokenizer in enumerate((self.source_tokenizer, self.reference_tokenizer))
@@ -361,19 +396,34 @@ class Translator:
         """Error and hits of each pair under teacher forcing, and its translation."""
         from dragoman.analysis.testing import Sentence
 
+        self._check_lengths(pairs)
         found: list[Sentence] = []
         size = 8 * BATCH
-        for start in range(0, len(pairs), size):
-            chunk = list(pairs[start : start + size])
-            written = self.translations([source for source, _ in chunk], choice)
-            batches = list(self._batches(chunk))
-            measured = [row for rows in self.workers.map(self._measured, batches) for row in rows]
-            found += [
-                Sentence(source, reference, translation.text, *row)
-                for (source, reference), translation, row in zip(chunk, written, measured, strict=True)
-            ]
-            tell(len(found))
+        with fast_compute(load=len(pairs) >= MANY, brief=True):
+            for start in range(0, len(pairs), size):
+                chunk = list(pairs[start : start + size])
+                written = self.translations([source for source, _ in chunk], choice)
+                batches = list(self._batches(chunk))
+                measured = [row for rows in self.workers.map(self._measured, batches) for row in rows]
+                found += [
+                    Sentence(source, reference, translation.text, *row)
+                    for (source, reference), translation, row in zip(chunk, written, measured, strict=True)
+                ]
+                tell(len(found))
         return found
+
+    def _check_lengths(self, pairs: Sequence[tuple[str, str]]) -> None:
+        """Under teacher forcing a pair goes through the network whole; one that is too long would fill the memory."""
+        for number, pair in enumerate(pairs, start=1):
+            for text, tokenizer in zip(pair, (self.source_tokenizer, self.reference_tokenizer), strict=True):
+                if 4 * len(text) <= LONGEST:  # four bytes are the most that a character is spelled in
+                    continue
+                labels = len(tokenizer.encode([text])[0]) + 2
+                if labels > LONGEST:
+                    raise DataError(
+                        f"pair {number:,} has a side of {labels:,} labels, more than the {LONGEST:,} that can be "
+                        f"evaluated: {text[:40]}...; cut it into sentences"
+                    )
 
     def _measured(self, batch: Batch) -> list[tuple[float, float, float]]:
         """(summed error, right labels, labels) of each sentence."""
@@ -402,12 +452,9 @@ def _outside(cut: list[str], spans: list[tuple[int, int]]) -> list[str]:
     return joined[1:]
 
 
-def _has_word(text: str) -> bool:
-    return any(character.isalpha() for character in text)
-
-
-def _spaced_like(part: str, text: str) -> str:
-    """The translation of a part with the white space around it that the part had."""
-    before = part[: len(part) - len(part.lstrip())]
-    after = part[len(part.rstrip()) :]
-    return before + collapsed(text) + after
+def _beginning(part: str) -> str:
+    """The span or the mark that a part begins with."""
+    spans = protected_spans(part)
+    if spans and spans[0][0] == 0:
+        return part[: spans[0][1]]
+    return "" if part[0].isspace() or part[0].isalnum() else part[0]

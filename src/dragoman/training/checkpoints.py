@@ -10,25 +10,37 @@ leaves the last good checkpoint where it was.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
+from safetensors import SafetensorError
 
 from dragoman.errors import ConfigurationError, DataError, FileFormatError, NonFiniteError
 from dragoman.graph import Array
+from dragoman.networks.tensors import CHECKSUM, read_tensors, write_tensors
 
 VERSION = 1
 LATEST, BEST = "latest", "best"
 PARTIAL = ".partial-"
+DAMAGED = "damaged-"
+
+Saved: TypeAlias = tuple[dict[str, Array], dict[str, Any]]  # arrays and state
+
+
+class DamagedError(FileFormatError):
+    """A checkpoint that is not what was written; `reason` is the message without what to do."""
+
+    def __init__(self, reason: str, advice: str) -> None:
+        super().__init__(f"{reason}; {advice}")
+        self.reason = reason
 
 
 class Checkpoints:
@@ -51,19 +63,15 @@ class Checkpoints:
 
     def save(self, step: int, arrays: dict[str, Array], state: dict[str, Any], best: bool) -> Path:
         """Write a checkpoint, name it latest (and best), forget those that are older than the last `keep`."""
-        for name, array in arrays.items():
-            if not np.isfinite(array).all():
-                raise NonFiniteError(
-                    f"step {step}: {name} holds values that are not finite, so no checkpoint is written; the last good "
-                    f"one is {self.named(LATEST) or 'none'}. Lower the learning rate or clip the gradient"
-                )
+        check_finite(step, arrays, self.named(LATEST))
         place = self.directory / f"step-{step:08d}"
         with told_failures(self.directory):
             work = Path(tempfile.mkdtemp(prefix=PARTIAL, dir=self.directory))
             before = work.with_name(f"{work.name}-before")
             try:
-                save_file(arrays, work / "arrays.safetensors", metadata={"version": str(VERSION)})
-                (work / "state.json").write_text(json.dumps(state, indent=2), encoding="utf-8")
+                write_tensors(arrays, work / "arrays.safetensors", {"version": str(VERSION)})
+                checked = {**state, CHECKSUM: state_checksum(state)}
+                (work / "state.json").write_text(json.dumps(checked, indent=2), encoding="utf-8")
                 for file in work.iterdir():
                     _to_disk(file)
                 if place.exists():  # left by a run that was killed before it could say so; `best` may name it
@@ -103,38 +111,102 @@ class Checkpoints:
         except (OSError, ValueError) as error:
             raise FileFormatError(f"{self.directory / name} cannot be read: {error}") from None
         if not found.startswith("step-") or not found[5:].isdigit():  # a name, never a path
-            raise FileFormatError(f"{self.directory / name} should name a checkpoint, such as step-00001200")
+            raise FileFormatError(
+                f"{self.directory / name} should name a checkpoint, such as step-00001200; write the name of one of "
+                f"the directories beside it into it, or delete {self.directory} to begin again"
+            )
         return found
 
-    def load(self, name: str = LATEST) -> tuple[dict[str, Array], dict[str, Any]] | None:
+    def load(self, name: str = LATEST) -> Saved | None:
         """Arrays and state of the checkpoint named latest or best; None when there is none yet."""
         found = self.named(name)
         return None if found is None else self._read(self.directory / found)
 
-    def _read(self, place: Path) -> tuple[dict[str, Array], dict[str, Any]]:
+    def load_intact(self, tell: Callable[[str], None]) -> Saved | None:
+        """The latest checkpoint; if it is damaged, the newest one that is not, which becomes the latest.
+
+        tell  hears about the damage and what is used instead
+        """
         try:
-            state = json.loads((place / "state.json").read_text(encoding="utf-8"))
-            arrays = read_arrays(place / "arrays.safetensors")
+            return self.load()
+        except DamagedError as error:
+            damaged = self.directory / str(self.named(LATEST))
+            for place in reversed(self.steps()):
+                if place != damaged and (found := self._intact(place)) is not None:
+                    self._go_back(damaged, place, error, tell)
+                    return found
+            raise FileFormatError(f"{error.reason}, and no other is intact; {self._begin_again()}") from None
+
+    def _intact(self, place: Path) -> Saved | None:
+        try:
+            return self._read(place)
+        except FileFormatError:
+            return None
+
+    def _go_back(self, damaged: Path, place: Path, error: DamagedError, tell: Callable[[str], None]) -> None:
+        kept, aside = "", damaged.with_name(DAMAGED + damaged.name)
+        with told_failures(self.directory):
+            if damaged.exists():  # moved, so that it is not taken for a checkpoint again
+                shutil.rmtree(aside, ignore_errors=True)
+                damaged.rename(aside)
+                kept = f"; the damaged one is now {aside.name} and can be deleted"
+            self._point(LATEST, place.name)
+        tell(f"{error.reason}; resuming from {place.name} instead{kept}")
+
+    def _read(self, place: Path) -> Saved:
+        try:
+            state = _read_state(place / "state.json")
+            arrays, _ = read_tensors(place / "arrays.safetensors")
             version = state["version"]
-        except (OSError, ValueError, KeyError, TypeError, FileFormatError) as error:
-            others = [path.name for path in self.steps() if path != place]
-            instead = (
-                f"delete it and write {others[-1]} into {self.directory / LATEST} to go on from there"
-                if others
-                else "delete the directory to begin again"
-            )
-            raise FileFormatError(f"the checkpoint {place} is damaged ({error}); {instead}") from None
+        except (OSError, ValueError, KeyError, TypeError, RecursionError, FileFormatError) as error:
+            raise DamagedError(f"the checkpoint {place} is damaged ({error})", self.advice(place.name)) from None
         if version != VERSION:
             raise FileFormatError(f"the checkpoint {place} has version {version}, this program reads {VERSION}")
         return arrays, state
 
+    def advice(self, name: str) -> str:
+        """What to do about a checkpoint that cannot be used."""
+        others = [path.name for path in self.steps() if path.name != name]
+        if others:
+            return f"delete it and write {others[-1]} into {self.directory / LATEST} to go on from there"
+        return self._begin_again()
+
+    def _begin_again(self) -> str:
+        return f"delete the directory {self.directory} to begin again"
+
+
+def state_checksum(state: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()
+
+
+def _read_state(path: Path) -> dict[str, Any]:
+    """The state without its checksum, which is compared where there is one."""
+    state = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(state, dict):
+        raise FileFormatError(f"{path.name} holds {type(state).__name__}, expected an object")
+    expected = state.pop(CHECKSUM, None)  # earlier versions wrote none
+    if expected is not None and expected != state_checksum(state):
+        raise FileFormatError(f"{path.name} does not match its checksum")
+    return state
+
+
+def check_finite(step: int, arrays: Mapping[str, Array], latest: str | None) -> None:
+    """Refuse to write NaN or infinity over what is good; `latest` names the last good checkpoint."""
+    for name, array in arrays.items():
+        if not np.isfinite(array).all():
+            good = f"; the last good checkpoint is {latest}" if latest else ""
+            raise NonFiniteError(
+                f"step {step}: {name} holds values that are not finite, so nothing is written{good}. "
+                "Lower the learning rate or clip the gradient"
+            )
+
 
 def read_arrays(path: Path, names: Sequence[str] | None = None) -> dict[str, Array]:
-    try:
-        with safe_open(path, framework="numpy") as file:
-            return {name: file.get_tensor(name) for name in names or file.keys()}
-    except (SafetensorError, OSError, TypeError) as error:
-        raise FileFormatError(f"{path} cannot be read as safetensors: {error}") from None
+    arrays, _ = read_tensors(path)
+    missing = sorted(set(names or ()) - arrays.keys())
+    if missing:
+        raise FileFormatError(f"{path} has no array {missing[0]}; it has {', '.join(sorted(arrays))}")
+    return arrays if names is None else {name: arrays[name] for name in names}
 
 
 def average(checkpoints: Sequence[Path], name: str = "theta") -> Array:

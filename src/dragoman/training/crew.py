@@ -24,15 +24,18 @@ class Crew:
         self._calls: SimpleQueue[Call | None] | None = None  # none before the first call
         self._process = 0  # that the threads belong to
 
-    def together(self, function: Callable[[], Any], failed: Callable[[], Any] = lambda: None) -> list[Any]:
+    def together(
+        self, function: Callable[[], Any], failed: Callable[[], Any] = lambda: None, helpers: int | None = None
+    ) -> list[Any]:
         """What the function returns, here and on every thread; all are through when it raises what one has raised.
 
-        failed  lets the others end when one will not do its part
+        failed   lets the others end when one will not do its part
+        helpers  how many of the threads take part besides this one; None: all
         """
         calls, outcomes = self._hired(), SimpleQueue[Outcome]()
         called, found = 0, list[Outcome]()
         try:
-            for _ in range(self.size):
+            for _ in range(self.size if helpers is None else helpers):
                 calls.put((function, outcomes))
                 called += 1
             found.append(_outcome(function))

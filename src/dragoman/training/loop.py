@@ -7,33 +7,38 @@ dropout masks and the order of batches are functions of the seed and of where th
 
 from __future__ import annotations
 
-import hashlib
 import math
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from dragoman.batch import Batch
 from dragoman.data.batching import BatchStream
-from dragoman.errors import ConfigurationError, FileFormatError, NonFiniteError
+from dragoman.engines.compute import fast_compute
+from dragoman.errors import ConfigurationError, DragomanWarning, FileFormatError, NonFiniteError
 from dragoman.graph import Array
 from dragoman.layers import Run
 from dragoman.loss import Loss, LossIndex
 from dragoman.networks import Network
 from dragoman.operations import Noise
-from dragoman.optimization import Optimizer, Plateau, Schedule, clipping_factor, gradient_norm
+from dragoman.optimization import Falling, Optimizer, Plateau, Schedule, clipping_factor, gradient_norm
 from dragoman.training.averaging import averaged, follow
-from dragoman.training.checkpoints import VERSION, Checkpoints
+from dragoman.training.budget import BudgetPlan
+from dragoman.training.checkpoints import Checkpoints, check_finite
 from dragoman.training.record import History, Record, overfitting
+from dragoman.training.resuming import restore, state_of
 from dragoman.training.scheduled import Writing, with_own_outputs
 from dragoman.training.selection import Selection, Tally
-from dragoman.training.stopping import Stopping
+from dragoman.training.state import StateError, check_state
+from dragoman.training.stopping import Stopping, told_time
 from dragoman.training.workers import Workers
 
 T = TypeVar("T")
+WORTH_TELLING = 0.2  # of the planned steps: a smaller change of plan is in the history alone
 
 
 class Watcher:
@@ -47,6 +52,10 @@ class Watcher:
 
     def notice(self, text: str) -> None:
         """Something the user should know."""
+
+    def warn(self, text: str) -> None:
+        """Something that is probably a mistake: a Python warning, unless it is shown otherwise."""
+        warnings.warn(text, DragomanWarning, stacklevel=2)
 
 
 @dataclass
@@ -89,6 +98,8 @@ class Training:
     interrupted: Callable[[], str | None] = lambda: None
     on_best: Callable[[Network], None] = lambda network: None
     workers: Workers = field(default_factory=Workers)
+    judge_start: bool = False  # evaluate the network before the first step: nothing worse is kept
+    plan: BudgetPlan | None = None  # plans the number of steps by the clock, in place of `stopping.steps`
 
     tally: Tally = field(default_factory=Tally, init=False)
     average: Array | None = field(default=None, init=False)
@@ -114,6 +125,9 @@ class Training:
             raise ConfigurationError("epochs are counted by a BatchStream; limit other batches by steps or seconds")
         if self.averaging:
             self.average = self.network.theta.values.copy()
+        if self.plan is not None:
+            self.stopping = replace(self.stopping, steps=self.plan.steps)
+        self.planned_schedule, self.told_steps = self.schedule, self.stopping.steps or 0
         self._began = self._saved = time.monotonic()
         self._saved_step = -1
         self._told_overfitting = False
@@ -121,7 +135,14 @@ class Training:
     # The loop
 
     def run(self) -> Outcome:
-        """Train until a rule says stop. A training that was stopped before goes on where its checkpoint stands."""
+        """Train until a rule says stop. A training that was stopped before goes on where its checkpoint stands.
+
+        Runs with one BLAS thread a thread and on the fastest engine; both are restored when it ends.
+        """
+        with fast_compute(tell=self.watch.notice):
+            return self._run()
+
+    def _run(self) -> Outcome:
         self.resume()
         self._began = self._saved = time.monotonic()
         outcome = Outcome()
@@ -132,6 +153,14 @@ class Training:
         if already is not None:
             outcome.reason = already
             return outcome
+        if self.plan is not None:
+            self.plan.start(self.optimizer.t, self.now())
+        if self.judge_start and self.selection is not None and not self.rounds and not self.optimizer.t:
+            self.optimizer.make_moments(self.network.theta)  # a checkpoint has them
+            reason = self._end_round(None, outcome)
+            if reason is not None:
+                outcome.reason = reason
+                return outcome
         supply = iter(self.batches)
         while True:
             with np.errstate(all="ignore"):  # what overflows is told once, by _checked or by the checkpoint
@@ -204,6 +233,8 @@ class Training:
         """Tell, evaluate, save; why to stop, or None."""
         t = self.optimizer.t
         self.tally.add(loss)
+        if self.plan is not None and self.plan.due(self.now()):
+            self._plan_again(self.plan)
         self.watch.step(t, loss, self)
         limit = self.stopping.limit(t, self.epochs_done, self.now())
         signal = self.interrupted()
@@ -220,12 +251,19 @@ class Training:
         return None
 
     def _end_round(self, limit: str | None, outcome: Outcome) -> str | None:
-        record = self._evaluated()
+        began, record = self.now(), self._evaluated()
+        self._check_finite()
+        if self.plan is not None:
+            self.plan.evaluated(self.optimizer.t, began, self.now())
+            if limit is None:
+                self._plan_again(self.plan)
+            record = replace(record, planned_steps=self.plan.steps, new_plans=tuple(self.plan.new_plans))
+            self.plan.new_plans = []
         outcome.records.append(record)
         self.rounds += 1
         limit = limit or self.stopping.limit(record.step, self.epochs_done, self.now())  # evaluating takes time
         reason = self.stopping.goal(record.training, self.waited) or limit
-        self.ended, self.last = reason, record.training
+        self.ended, self.last = reason, record.training if record.training.positions else None
         self.tally, self.busy, self.tokens = Tally(), 0.0, 0
         if self.history is not None:
             self.history.append(record.as_dict())
@@ -265,10 +303,29 @@ class Training:
             best,
         )
 
+    def _plan_again(self, plan: BudgetPlan) -> None:
+        """Let training and the fall of its rate end in time, if the pace has changed."""
+        t, before = self.optimizer.t, self.told_steps
+        steps = plan.check(t, self.now(), self.steps_per_round)
+        if steps is None:
+            return
+        self.stopping = replace(self.stopping, steps=steps)
+        if isinstance(self.schedule, Falling):
+            self.schedule = self.schedule.replanned(t, steps)
+        if abs(steps - before) > WORTH_TELLING * before:
+            self.told_steps = steps
+            self.watch.notice(
+                f"step {t:,}: the pace has changed, so {steps:,} steps are planned instead of {before:,} to fit into "
+                f"{told_time(plan.budget)}"
+            )
+
     def _watch_overfitting(self) -> None:
         if self.history is None or self._told_overfitting:
             return
-        told = overfitting(self.history.lines())
+        try:
+            told = overfitting(self.history.lines())
+        except FileFormatError as error:  # no reason to stop a training
+            told = f"overfitting is not watched for: {error}"
         if told is not None:
             self._told_overfitting = True
             self.watch.notice(told)
@@ -291,6 +348,15 @@ class Training:
             return self.optimizer.t % self.selection.every == 0
         return self._epoch_over or not isinstance(self.batches, BatchStream)
 
+    @property
+    def steps_per_round(self) -> float:
+        """Steps from one evaluation to the next."""
+        if self.selection is not None and self.selection.every is not None:
+            return self.selection.every
+        return (
+            math.ceil(self.batches.batches_in_epoch / self.accumulate) if isinstance(self.batches, BatchStream) else 1
+        )
+
     def now(self) -> float:
         """Seconds of training so far, pauses left out."""
         return self.seconds + time.monotonic() - self._began
@@ -299,87 +365,44 @@ class Training:
 
     def state(self) -> dict[str, Any]:
         """All that decides how the training goes on, besides the arrays."""
-        plateau = self.schedule if isinstance(self.schedule, Plateau) else None
-        return {
-            "version": VERSION,
-            "layout": layout(self.network),
-            "optimizer": type(self.optimizer).__name__,
-            "step": self.optimizer.t,
-            "age": self.optimizer.age,
-            "stream": self.batches.state() if isinstance(self.batches, BatchStream) else None,
-            "schedule": plateau and {"rate": plateau.rate, "best": plateau.best, "waited": plateau.waited},
-            "tally": [self.tally.error, self.tally.hits, self.tally.positions, self.tally.batches],
-            "merit": self.merit if math.isfinite(self.merit) else None,
-            "waited": self.waited,
-            "rounds": self.rounds,
-            "tokens": self.tokens,
-            "busy": self.busy,
-            "seconds": self.now(),
-            "ended": self.ended,
-            "last": self.last and asdict(self.last),
-        }
+        return state_of(self)
+
+    def _arrays(self) -> dict[str, Array]:
+        arrays = {"theta": self.network.theta.values, **self.optimizer.moments}
+        return arrays if self.average is None else {**arrays, "average": self.average}
+
+    def _check_finite(self) -> None:
+        """The error may be finite where a weight is not: one that the selection part does not use."""
+        latest = None if self.checkpoints is None else self.checkpoints.named("latest")
+        check_finite(self.optimizer.t, self._arrays(), latest)
 
     def save(self, best: bool) -> None:
         if self.checkpoints is None or self._saved_step == self.optimizer.t:
             return
-        arrays = {"theta": self.network.theta.values, **self.optimizer.moments}
-        if self.average is not None:
-            arrays["average"] = self.average
-        self.checkpoints.save(self.optimizer.t, arrays, self.state(), best)
+        self.checkpoints.save(self.optimizer.t, self._arrays(), self.state(), best)
         self._saved, self._saved_step = time.monotonic(), self.optimizer.t
 
     def resume(self) -> bool:
         """Take up the latest checkpoint, if there is one."""
         if self.checkpoints is not None:
             self.checkpoints.prepare()
-        found = None if self.checkpoints is None else self.checkpoints.load()
-        if found is None:
+        found = None if self.checkpoints is None else self.checkpoints.load_intact(self.watch.notice)
+        if self.checkpoints is None or found is None:
             if self.history is not None:
                 self.history.keep(0)
             return False
         arrays, state = found
+        name = str(self.checkpoints.named("latest"))
         try:
-            self._restore(arrays, state)
-        except (KeyError, TypeError, ValueError) as error:
-            raise FileFormatError(f"the latest checkpoint lacks what this training needs: {error!r}") from None
-        return True
-
-    def _restore(self, arrays: dict[str, Array], state: dict[str, Any]) -> None:
-        theta = self.network.theta
-        if state["layout"] != layout(self.network):
-            raise FileFormatError("the latest checkpoint was saved from another network; train into another directory")
-        if state["optimizer"] != type(self.optimizer).__name__:
+            check_state(state)
+            restore(self, arrays, state)
+        except (StateError, KeyError, TypeError, ValueError) as error:
+            file = self.checkpoints.directory / name / "state.json"
+            wrong = error if isinstance(error, StateError) else repr(error)
             raise FileFormatError(
-                f"the latest checkpoint is of a training by {state['optimizer']}, this one is by "
-                f"{type(self.optimizer).__name__}; train into another directory"
-            )
-        names = set(self.optimizer.moment_names) | {"theta"} | ({"average"} if self.averaging else set())
-        if set(arrays) != names or any(array.shape != theta.values.shape for array in arrays.values()):
-            raise FileFormatError(f"the latest checkpoint holds {sorted(arrays)}, this training needs {sorted(names)}")
-        theta.assign(arrays["theta"])
-        moments = {name: arrays[name] for name in self.optimizer.moment_names}
-        self.optimizer.restore(theta, state["step"], state["age"], moments)
-        if self.averaging:
-            self.average = arrays["average"]
-        if isinstance(self.batches, BatchStream):
-            self.batches.seek(**state["stream"])
-        if isinstance(self.schedule, Plateau):
-            saved = state["schedule"]
-            self.schedule.rate, self.schedule.best, self.schedule.waited = saved["rate"], saved["best"], saved["waited"]
-        self.merit = -math.inf if state["merit"] is None else state["merit"]
-        self.waited, self.rounds, self.tokens = state["waited"], state["rounds"], state["tokens"]
-        self.seconds, self.busy = state["seconds"], state["busy"]
-        error, hits, positions, batches = state["tally"]
-        self.tally = Tally(error, hits, positions, Loss(0.0, 0.0, 0.0, 0.0) if batches else None, batches)
-        if self.history is not None:
-            self.history.keep(self.rounds)
-        self.last = None if state["last"] is None else Loss(**state["last"])
-        self.ended = None if state["ended"] is None else self._still_ended()
-
-    def _still_ended(self) -> str | None:
-        """Why a finished training is still over, or None when its rules were widened since."""
-        goal = None if self.last is None else self.stopping.goal(self.last, self.waited)
-        return goal or self.stopping.limit(self.optimizer.t, self.epochs_done, self.seconds)
+                f"{file} is not a state that this training can resume: {wrong}; {self.checkpoints.advice(name)}"
+            ) from None
+        return True
 
 
 def train(
@@ -407,11 +430,3 @@ def train(
         watch or Watcher(),
         selection,
     ).run()
-
-
-def layout(network: Network) -> str:
-    """A digest of the names, shapes and precision of all parameters: what a checkpoint must agree with."""
-    told = ";".join(
-        f"{name}{parameter.value.shape}{parameter.value.dtype}" for name, parameter in network.named_parameters()
-    )
-    return hashlib.sha256(told.encode()).hexdigest()[:16]

@@ -11,8 +11,11 @@ from typing import Any
 
 from dragoman.errors import DataError, FileFormatError
 from dragoman.loss import Loss
+from dragoman.training import checkpoints
 
 WAITED = 2  # evaluations after the best one before overfitting is spoken of: one alone may be noise
+
+COMPARED = ("step", "training_error", "selection_error")
 
 
 @dataclass(frozen=True)
@@ -29,9 +32,11 @@ class Record:
     selection: Loss | None = None
     scores: dict[str, float] = field(default_factory=dict)  # what else was measured: bleu, chrf
     best: bool = False
+    planned_steps: int | None = None  # of a training with a time budget
+    new_plans: tuple[tuple[int, int], ...] = ()  # (step, planned steps) of the plans made since the last evaluation
 
     def as_dict(self) -> dict[str, Any]:
-        """One flat object of numbers; what is not known is left out."""
+        """One object of numbers; what is not known is left out."""
         told: dict[str, Any] = {
             "step": self.step,
             "epoch": round(self.epoch, 4),
@@ -44,14 +49,16 @@ class Record:
             "gradient_norm": self.norm,
             "seconds": round(self.seconds, 3),
             "tokens_per_second": round(self.tokens_per_second, 1),
+            "planned_steps": self.planned_steps,
         }
         finite = {name: value for name, value in told.items() if value is not None and math.isfinite(value)}
-        return finite | {"best": self.best}
+        plans = {"new_plans": [list(plan) for plan in self.new_plans]} if self.new_plans else {}
+        return finite | plans | {"best": self.best}
 
 
 def overfitting(history: Sequence[dict[str, Any]]) -> str | None:
     """What to tell when the selection error rises while the training error falls (thesis 6.1), or None."""
-    known = [line for line in history if "selection_error" in line]
+    known = [line for line in history if all(isinstance(line.get(name), int | float) for name in COMPARED)]
     if len(known) <= WAITED:
         return None
     best = min(range(len(known)), key=lambda i: float(known[i]["selection_error"]))
@@ -73,28 +80,64 @@ class History:
         self.path = path
 
     def lines(self) -> list[dict[str, Any]]:
+        """All records. Half a line at the end is one that was not written to its end: it is passed over."""
         if not self.path.exists():
             return []
         try:
-            return [json.loads(line) for line in self.path.read_text(encoding="utf-8").splitlines()]
-        except (OSError, ValueError) as error:
-            raise FileFormatError(f"{self.path} cannot be read as JSON lines: {error}") from None
+            *whole, last = self.path.read_bytes().split(b"\n")
+        except OSError as error:
+            raise FileFormatError(f"{self.path} cannot be read: {error}") from None
+        found = [self._parsed(number, line) for number, line in enumerate(whole, start=1)]
+        return found if _object(last) is None else [*found, self._parsed(len(found) + 1, last)]
+
+    def _parsed(self, number: int, line: bytes) -> dict[str, Any]:
+        found = _object(line)
+        if found is None:
+            raise FileFormatError(
+                f"{self.path}, line {number}: expected a JSON object, found {line[:40]!r}; "
+                "delete the line, or copy the file again from where it is whole"
+            )
+        return found
 
     def append(self, line: dict[str, Any]) -> None:
+        """The line is on the disk when this returns: the checkpoint that comes next counts it."""
         try:
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(line) + "\n")
+            checkpoints._to_disk(self.path)
         except OSError as error:
-            raise DataError(f"{self.path} could not be written: {error}") from None
+            raise DataError(
+                f"{self.path} could not be written ({error}); what was saved before is intact. "
+                "Make room, then run the same command again"
+            ) from None
 
-    def keep(self, count: int) -> None:
-        """Take back all lines after the first `count`."""
-        if not self.path.exists():
-            return
+    def keep(self, count: int) -> tuple[int, str | None]:
+        """Take back all lines after the first `count`: how many are left, and what to tell if some are missing."""
         try:
-            with self.path.open("r+b") as file:
-                for _ in range(count):
-                    file.readline()
-                file.truncate()
+            data = self.path.read_bytes() if self.path.exists() else b""
+            *whole, last = data.split(b"\n")
+            if len(whole) < count and _object(last) is not None:  # only the end of its line is missing
+                whole, last = [*whole, last], b""
+            kept = b"".join(line + b"\n" for line in whole[:count])
+            if kept != data:
+                with self.path.open("r+b") as file:
+                    file.truncate(len(kept))
+                    file.seek(max(0, len(kept) - 1))
+                    file.write(kept[-1:])  # the end of a line, if it was missing
         except OSError as error:
             raise DataError(f"{self.path} could not be written: {error}") from None
+        left = min(count, len(whole))
+        if left < count:
+            return left, (
+                f"{self.path} holds {left} of the {count} evaluations that its checkpoint counts; "
+                "the training goes on, but its curves will lack the others"
+            )
+        return left, f"{self.path} ended in half a line, which was dropped" if last else None
+
+
+def _object(line: bytes) -> dict[str, Any] | None:
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -44,4 +45,4 @@ def with_own_outputs(network: Writing, batch: Batch, share: float, noise: Noise)
             labels[rows] = np.where(own[rows], written, labels[rows])
         logits, state = network.step(state, labels[rows])
         written = logits[:, END:].argmax(axis=1) + END
-    return Batch(labels, batch.offsets, batch.targets, batch.loss_weights, batch.source, batch.first_row)
+    return replace(batch, labels=labels)

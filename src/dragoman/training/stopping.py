@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from dragoman.errors import ConfigurationError
@@ -46,6 +47,11 @@ class Stopping:
         """Which goal a round reached, or None to go on."""
         if self.loss_goal is not None and training.index <= self.loss_goal:
             return f"the loss {training.index:.4g} reached the goal {self.loss_goal:g}"
+        if self.accuracy_goal is not None and math.isnan(training.hits) and math.isfinite(training.error):
+            raise ConfigurationError(
+                "an accuracy goal needs targets that are labels: with this error nothing is right or wrong; "
+                "stop by the loss, steps, epochs or seconds"
+            )
         if self.accuracy_goal is not None and training.accuracy >= self.accuracy_goal:
             return f"the accuracy {training.accuracy:.4g} reached the goal {self.accuracy_goal:g}"
         if self.patience is not None and waited >= self.patience:

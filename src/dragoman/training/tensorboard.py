@@ -33,10 +33,13 @@ class TensorBoard(Watcher):
 
     def record(self, record: Record) -> None:
         for name, value in record.as_dict().items():
-            if name not in ("step", "best"):
+            if name not in ("step", "best", "new_plans"):
                 self.writer.add_scalar(f"round/{name}", value, record.step)
         self.writer.flush()
         self.other.record(record)
 
     def notice(self, text: str) -> None:
         self.other.notice(text)
+
+    def warn(self, text: str) -> None:
+        self.other.warn(text)

@@ -7,49 +7,56 @@ import functools
 import os
 import platform
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
+from threading import Lock, local
 from typing import Any, TypeVar
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from dragoman.batch import Batch
 from dragoman.engines import aside, turns
 from dragoman.errors import ConfigurationError
-from dragoman.graph import Array, Gathering, Theta
+from dragoman.graph import Array, Gathering
 from dragoman.layers import Run
 from dragoman.loss import Loss, LossIndex
 from dragoman.networks import Network
 from dragoman.training.crew import Crew
+from dragoman.training.pace import Pace
 
+MOST_THREADS = 256  # each has its shard and its memory, and more cores than that are counted
 USUAL = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}  # what NumPy tells, unless asked
 A = TypeVar("A")
 B = TypeVar("B")
 
 
+def allowed_cores() -> set[int]:
+    """Cores this process may use, those of hyper-threading counted as the system counts them."""
+    return set(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else set(range(os.cpu_count() or 1))
+
+
+def check_threads(threads: int) -> str | None:
+    """What to warn of when there are more threads than cores; far too many are an error."""
+    if threads < 1:
+        raise ConfigurationError(f"at least one thread does the work, got {threads}")
+    cores, most = len(allowed_cores()), max(MOST_THREADS, os.cpu_count() or 1)
+    if threads > most:
+        raise ConfigurationError(f"{threads} threads are too many; at most {most}, and best as many as cores: {cores}")
+    if threads <= cores:
+        return None
+    return f"{threads} threads share {cores} core{'s' if cores > 1 else ''} here: more than {cores} gain nothing"
+
+
 def physical_cores() -> int:
     """Cores this process may use; two threads of one core count once, where the system tells."""
-    allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(os.cpu_count() or 1))
     siblings = set()
-    for core in allowed:
+    for core in allowed_cores():
         place = Path(f"/sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list")
         try:
             siblings.add(place.read_text().strip())
         except OSError:
             siblings.add(str(core))
     return max(1, len(siblings))
-
-
-@functools.cache
-def _libraries() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
-def single_blas() -> AbstractContextManager[Any]:
-    """One BLAS thread for each thread of ours: two pools would spin against each other."""
-    context: AbstractContextManager[Any] = _libraries().limit(limits=1)
-    return context
 
 
 @functools.cache
@@ -70,40 +77,62 @@ def keep_pages() -> None:
 
 
 class Workers:
-    """Threads that share the work of a step. The same number of threads gives the same bits."""
+    """Threads that share the work of a step. The same number of threads gives the same bits.
+
+    How many of them the system runs at a time depends on what else wants the cores (`Pace`); the shards and the order
+    in which they are summed do not. One call at a time has the threads: another one that comes meanwhile, from the
+    inside of the first or from another thread, is done by the thread that makes it.
+    """
 
     def __init__(self, threads: int = 1) -> None:
-        if threads < 1:
-            raise ConfigurationError(f"at least one thread does the work, got {threads}")
+        check_threads(threads)
         keep_pages()
         self.threads = threads
         self._crew = Crew(threads - 1)
-        self._theta: Theta | None = None  # what the gradient belongs to
-        self._gradient: Array = np.empty(0)
-        self._views: dict[int, Array] = {}
+        self._pace = Pace(threads)
+        self._taken = Lock()  # by the call that has the threads
+        self._gradients = local()  # every thread that calls has its own
 
-    def map(self, function: Callable[[A], B], items: Sequence[A], failed: Callable[[], Any] = lambda: None) -> list[B]:
+    def map(
+        self,
+        function: Callable[[A], B],
+        items: Sequence[A],
+        failed: Callable[[], Any] = lambda: None,
+        rows: int = 0,
+    ) -> list[B]:
         """The function of every item, in the order of the items; whichever thread is free takes the next.
 
         failed  where items wait for each other: lets them end when one of them will not
+        rows    of a step of training, from whose time is learnt how many threads to use
         """
-        if self.threads < 2 or len(items) < 2:
+        if self.threads < 2 or len(items) < 2 or not self._taken.acquire(blocking=False):
             return [function(item) for item in items]
+        try:
+            with self._pace.step(rows):
+                if self._pace.threads < 2:
+                    return [function(item) for item in items]
+                return self._on_threads(self._pace.threads, function, items, failed)
+        finally:
+            self._taken.release()
+
+    def _on_threads(
+        self, threads: int, function: Callable[[A], B], items: Sequence[A], failed: Callable[[], Any]
+    ) -> list[B]:
         told, left = np.geterr(), iter(range(len(items)))  # the next of a range is handed out once, to any thread
 
         def several() -> dict[int, B]:
             try:
                 begin()
                 # a thread does not inherit what the one that asked wants told
-                with nullcontext() if told == USUAL else np.errstate(**told):
+                with self._pace.at_work(), nullcontext() if told == USUAL else np.errstate(**told):
                     return {i: function(items[i]) for i in left}
             except BaseException:
                 failed()
                 raise
 
         found: dict[int, B] = {}
-        with turns(self.threads) as begin:
-            for some in self._crew.together(several, failed):
+        with turns(threads) as begin:
+            for some in self._crew.together(several, failed, threads - 1):
                 found |= some
         return [found[i] for i in range(len(items))]
 
@@ -115,25 +144,29 @@ class Workers:
         run: Run,
         prepare: Callable[[Batch], Batch] = lambda shard: shard,
     ) -> tuple[Loss, Array]:
-        """The loss of a batch and its gradient, summed over the shards in their order; valid until the next call."""
+        """The loss of a batch and its gradient, summed over the shards in their order.
+
+        The gradient is valid until the next call from the same thread.
+        """
         shards, total = batch.shards(self.threads), batch.weight
-        gradient = self._make_room(network)
-        gathering = Gathering(self._views, len(shards), aside)
+        gradient, views = self._make_room(network)
+        gathering = Gathering(views, len(shards), aside)
 
         def differentiate(number: int) -> tuple[float, float]:
             with gathering.share(number) as share:
                 return loss_index.differentiate_error(network, prepare(shards[number]), share, run, total)
 
-        found = self.map(differentiate, range(len(shards)), gathering.end)
+        found = self.map(differentiate, range(len(shards)), gathering.end, len(batch.labels))
         error, hits = sum(e for e, _ in found), sum(h for _, h in found)
         return loss_index.regularized(network, error, hits, total, gradient), gradient
 
-    def _make_room(self, network: Network) -> Array:
-        theta = network.theta
-        if self._theta is not theta:
-            self._theta, self._gradient = theta, np.empty_like(theta.values)
-            self._views = theta.views(self._gradient)
-        return self._gradient
+    def _make_room(self, network: Network) -> tuple[Array, dict[int, Array]]:
+        """A gradient for this thread, and its views by parameter."""
+        theta, mine = network.theta, self._gradients
+        if getattr(mine, "theta", None) is not theta:
+            mine.theta, mine.gradient = theta, np.empty_like(theta.values)
+            mine.views = theta.views(mine.gradient)
+        return mine.gradient, mine.views
 
     def close(self) -> None:
         self._crew.close()

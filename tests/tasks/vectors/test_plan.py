@@ -34,6 +34,11 @@ def test_negatives_come_up_as_often_as_counts_to_the_three_quarters() -> None:
         assert abs(found[word] - total * wanted[word]) < 4 * (total * wanted[word]) ** 0.5
 
 
+def test_all_bits_of_a_seed_count() -> None:
+    seeds = (1, 1 + 2**32, 1 + 2**40, 1 + 2**63)
+    assert len({Epoch(seed, 0, 0).key(what) for seed in seeds for what in range(3)}) == 12
+
+
 @pytest.mark.usefixtures("fast")
 def test_windows_shrink_and_frequent_words_are_thinned_out() -> None:
     size = 100_000

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from dragoman.data.output import written
 from dragoman.errors import ConfigurationError, DataError
 
 if TYPE_CHECKING:
@@ -49,25 +50,35 @@ def in_lines(title: str, width: float) -> str:
     return "\n".join(textwrap.wrap(title, max(8, int(len(title) * width / wide))))
 
 
-def save_figure(figure: Figure, path: Path | str) -> None:
-    """Write a figure as PNG or SVG, as the file's name says."""
+def save_figure(figure: Figure, path: Path | str, make: bool = False) -> None:
+    """Write a figure as PNG or SVG, as the file's name says; make its directory on request.
+
+    A figure that cannot be drawn, or not be written whole, leaves no file and no directory.
+    """
     path = Path(path)
     ending = path.suffix.lower()
     if ending not in (".png", ".svg"):
         raise ConfigurationError(f"{path}: figures are written as .png or .svg, not as '{ending or path.name}'")
-    try:
-        if ending == ".svg":
-            path.write_text(_svg(figure), encoding="utf-8", newline="\n")
-        else:
-            figure.savefig(path, format="png")
-    except OSError as error:
-        raise DataError(f"{path} could not be written: {error}") from None
+    data = _svg(figure).encode() if ending == ".svg" else _png(figure)
+    if make:
+        try:
+            path.parent.mkdir(exist_ok=True)
+        except OSError as error:
+            raise DataError(f"{path.parent} cannot be made: {error}") from None
+    with written(path) as file:
+        file.write(data)
 
 
 def as_svg(figure: Figure) -> str:
     """The figure as an <svg> element to stand inside an HTML page."""
     svg = _svg(figure)
     return svg[svg.index("<svg") :]
+
+
+def _png(figure: Figure) -> bytes:
+    data = io.BytesIO()
+    figure.savefig(data, format="png")
+    return data.getvalue()
 
 
 def _svg(figure: Figure) -> str:

@@ -23,7 +23,9 @@ def history_figure(history: Sequence[Mapping[str, Any]]) -> Figure:
     """
     if not history:
         raise DataError("a history without evaluations: there is nothing to draw")
-    unit = "epoch" if all(line.get("epoch") is not None for line in history) else "step"
+    for number, line in enumerate(history, start=1):
+        _check(number, line)
+    unit = _unit(history)
     figure = new_figure(10, 4)
     for axes, panel in zip(figure.subplots(1, 2), PANELS, strict=True):
         for curve, colour in CURVES.items():
@@ -39,6 +41,33 @@ def history_figure(history: Sequence[Mapping[str, Any]]) -> Figure:
     }
     figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=4, frameon=False)
     return figure
+
+
+def _check(number: int, line: object) -> None:
+    """A line of a history is an object, and all that is drawn of it are numbers."""
+    if not isinstance(line, Mapping):
+        raise DataError(f"line {number} of the history is no object: {_short(line)}")
+    drawn = ("step", "epoch", *(f"{curve}_{panel}" for curve in CURVES for panel in PANELS))
+    for name in drawn:
+        value = line.get(name)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
+            raise DataError(f"line {number} of the history: '{name}' is {_short(value)}; expected a number")
+
+
+def _unit(history: Sequence[Mapping[str, Any]]) -> str:
+    """What evaluations are counted in: epochs where all of them have one."""
+    missing = 0
+    for unit in ("epoch", "step"):
+        known = [math.isfinite(math.nan if line.get(unit) is None else line[unit]) for line in history]
+        if all(known):
+            return unit
+        missing = known.index(False)
+    raise DataError(f"line {missing + 1} of the history has no step: {_short(history[missing])}")
+
+
+def _short(value: object) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 60 else shown[:60] + "..."
 
 
 def _points(history: Sequence[Mapping[str, Any]], unit: str, name: str) -> tuple[list[float], list[float]]:

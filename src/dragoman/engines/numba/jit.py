@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from numba.extending import intrinsic
 
 # No flag that would let the compiler assume that numbers are finite: checks must live.
 BARE: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract", "reassoc", "arcp", "nsz"}}
-SETTINGS: dict[str, Any] = {**BARE, "cache": True, "nogil": True}  # nogil: shards run on threads
+SETTINGS: dict[str, Any] = {**BARE, "nogil": True}  # nogil: shards run on threads
 
 
 def stamp_of(directory: Path) -> str:
@@ -31,22 +32,39 @@ STAMP = stamp_of(Path(__file__).parent)
 
 def kernel(function: Callable[..., Any], **more: Any) -> Callable[..., Any]:
     """Compiled when first called, and kept on disk until one of the engine's sources changes."""
-    compiled: Callable[..., Any] = _stamped(njit(**SETTINGS, **more)(function))
-    return compiled
+    return _kept(function, {**SETTINGS, **more})
 
 
 def brief(function: Callable[..., Any]) -> Callable[..., Any]:
     """A kernel that takes no longer than giving Python up would."""
-    compiled: Callable[..., Any] = _stamped(njit(**BARE, cache=True)(function))
-    return compiled
+    return _kept(function, BARE)
 
 
 def callback(signature: str, function: Callable[..., Any]) -> CFunc:
     """A kernel that kernels call by its address, which is good as long as this lives."""
     made = CFunc(function, sigutils.normalize_signature(signature), locals={}, options=dict(BARE))
-    made.enable_caching()
+    with _in_memory_otherwise():
+        made.enable_caching()
     _stamped(made).compile()
     return made
+
+
+def _kept(function: Callable[..., Any], settings: dict[str, Any]) -> Callable[..., Any]:
+    compiled: Any = njit(**settings)(function)
+    with _in_memory_otherwise():
+        compiled.enable_caching()
+    result: Callable[..., Any] = _stamped(compiled)
+    return result
+
+
+@contextmanager
+def _in_memory_otherwise() -> Iterator[None]:
+    """Where no directory can be written, neither the package's nor the user's, kernels live as long as the process."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "cannot cache function" not in str(error):
+            raise
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -79,8 +97,9 @@ def _save(kept: Any, key: Any, data: Any) -> None:
     """
     number = int.from_bytes(hashlib.sha256(repr(key).encode()).digest()[:6])
     name = kept._data_name(number)
-    kept._save_data(name, data)
-    kept._save_index({**kept._load_index(), key: name})
+    with suppress(OSError):  # a full disk: the kernel is compiled again next time
+        kept._save_data(name, data)
+        kept._save_index({**kept._load_index(), key: name})
 
 
 def part(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -135,7 +154,13 @@ def nothing() -> None:
     """Knows where kernels are kept."""
 
 
+def place_of_kernels() -> Path | None:
+    """The directory where kernels are kept; None where they live in memory alone."""
+    path = nothing.stats.cache_path  # type: ignore[attr-defined]
+    return None if path is None else Path(path)
+
+
 def compiled_before() -> bool:
     """Whether kernels lie on disk from an earlier run."""
-    place = Path(nothing.stats.cache_path)  # type: ignore[attr-defined]
-    return place.is_dir() and next(place.glob("*.nbi"), None) is not None
+    place = place_of_kernels()
+    return place is not None and place.is_dir() and next(place.glob("*.nbi"), None) is not None

@@ -11,6 +11,7 @@ from dragoman.errors import ConfigurationError
 from dragoman.graph import Array
 from dragoman.operations.vector_steps import Plan
 from dragoman.tasks.vectors.text import Split
+from dragoman.training.workers import check_threads
 
 Method = Literal["skip-gram", "cbow"]
 POWER = 0.75  # of the counts: how often a word is drawn as a negative
@@ -42,6 +43,7 @@ class VectorSettings:
         for name in ("depth", "window", "minimum_count", "epochs", "threads"):
             if getattr(self, name) < 1:
                 raise ConfigurationError(f"{name} is at least 1, got {getattr(self, name)}")
+        check_threads(self.threads)
         for name in ("negative", "seed"):
             if getattr(self, name) < 0:
                 raise ConfigurationError(f"{name} is not below 0, got {getattr(self, name)}")

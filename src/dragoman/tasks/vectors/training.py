@@ -14,13 +14,14 @@ import numpy as np
 
 from dragoman.data.source import Source
 from dragoman.data.stores import LabelStore
-from dragoman.engines import use_fastest
+from dragoman.engines.compute import fast_compute
 from dragoman.errors import ConfigurationError, DataError, NonFiniteError
 from dragoman.graph import Array
 from dragoman.operations.vector_steps import Epoch, vector_steps
 from dragoman.tasks.vectors.plan import VectorSettings, make_plan
 from dragoman.tasks.vectors.text import copied, count_words, frequent_words, numbered, sentences
 from dragoman.tasks.vectors.words import WordVectors
+from dragoman.training.workers import check_threads
 
 MOST_FOR_SOFTMAX = 20_000  # words; the full softmax moves every one of them at each prediction
 BLOCK = 50_000  # words learnt from between two looks at the progress
@@ -49,6 +50,8 @@ def train_vectors(
     without waiting for each other, so that no two runs are alike.
     """
     s = settings or VectorSettings()
+    if warning := check_threads(s.threads):
+        notice(f"warning: {warning}")
     source = Source(str(text))
     name = source.shown
     with tempfile.TemporaryDirectory(prefix="dragoman-", ignore_cleanup_errors=True) as directory:
@@ -64,8 +67,8 @@ def train_vectors(
         )
         _check_softmax(len(words), s)
         corpus = numbered(sentences(source, s.split, s.lower_case), words, Path(directory) / "labels")
-        use_fastest(notice)
-        table = _learn(corpus, counts, s, tell)
+        with fast_compute(tell=notice):
+            table = _learn(corpus, counts, s, tell)
         del corpus  # the memory maps go before their files
     return WordVectors(words, table)
 

@@ -1,0 +1,178 @@
+"""What is not plain text: documents whose structure would be lost if their lines were translated one by one.
+
+They are known by their name, by their first bytes or by their lines. Prose with a tag or an arrow in it is none.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dragoman.errors import DataError
+
+HEAD = 20  # lines, blank ones not counted, that a document is known by
+TAKEN = "translate takes plain text, one text a line, and tables (TSV, CSV, JSON Lines, Parquet)"
+ANYWAY = "--format plain translates every line as it stands"
+
+
+@dataclass(frozen=True)
+class Document:
+    """A kind of document, and what to do with one."""
+
+    what: str
+    advice: str
+    is_text: bool = True
+
+    def refuse(self, name: str) -> DataError:
+        anyway = f" ({ANYWAY})" if self.is_text else ""
+        return DataError(f"{name} is {self.what}; {TAKEN}. {self.advice}{anyway}")
+
+
+_SEGMENTS = (
+    "Export its source segments as plain text, one a line; "
+    "`dragoman data clean` turns those that are translated already into a table"
+)
+_SAVE = "Save it as plain text first"
+_EXTRACT = "Extract its text first, one paragraph a line"
+XLIFF = Document("an XLIFF document", _SEGMENTS)
+TMX = Document("a TMX translation memory", _SEGMENTS)
+PO = Document("a gettext PO catalogue", _SEGMENTS)
+SUBTITLES = Document("a file of subtitles", "Save the text of the subtitles, one a line, without numbers and times")
+HTML = Document("an HTML page", _EXTRACT)
+XML = Document("an XML document", _EXTRACT)
+MARKUP = Document("a document with markup", _EXTRACT)
+RESOURCES = Document("a file of keys and texts", "Save the texts alone, one a line")
+JSON = Document("a JSON document", 'Save its texts one a line, or as .jsonl: one object {"source": "..."} a line')
+JSON_LINES = Document("in JSON Lines", "Call it .jsonl, or give --format jsonl: the key 'source' is translated")
+TABLE = Document("a table, with tabs between its columns", "Call it .tsv, or give --format tsv: column 1 is translated")
+OFFICE = Document("a document of a word processor", _SAVE, is_text=False)
+PDF = Document("a PDF document", "Extract its text first, with pdftotext for example", is_text=False)
+RTF = Document("an RTF document", _SAVE, is_text=False)
+ARCHIVE = Document("an archive", "Unpack it and name a file of it", is_text=False)
+ZIP = Document("a ZIP archive (as DOCX, XLSX, ODT and EPUB are)", f"Unpack it, or: {_SAVE.lower()}", is_text=False)
+GZIP = Document("compressed", "Call it .gz, or decompress it first", is_text=False)
+PARQUET = Document("a Parquet table", "Call it .parquet, or give --format parquet", is_text=False)
+UTF_16 = Document("UTF-16 text", "Save it as UTF-8: iconv -f utf-16 -t utf-8", is_text=False)
+BINARY = Document("binary", "Give it a text", is_text=False)
+
+_EXTENSIONS = {
+    XLIFF: "xlf xliff sdlxliff mxliff mqxliff",
+    TMX: "tmx",
+    PO: "po pot",
+    SUBTITLES: "srt vtt ass ssa sub sbv ttml",
+    HTML: "html htm xhtml",
+    XML: "xml dita resx svg tei tbx",
+    MARKUP: "md markdown rst tex adoc org wiki",
+    RESOURCES: "properties strings yaml yml ini toml arb",
+    JSON: "json",
+    OFFICE: "doc docx odt ott pages xls xlsx ods ppt pptx odp epub idml mobi",
+    PDF: "pdf",
+    RTF: "rtf",
+    ARCHIVE: "zip tar tgz 7z rar",
+    BINARY: "mo qm exe bin png jpg jpeg gif mp3 mp4 wav safetensors",
+}
+BY_EXTENSION = {extension: kind for kind, extensions in _EXTENSIONS.items() for extension in extensions.split()}
+_BY_BYTES = {
+    b"%PDF-": PDF,
+    b"PK\x03\x04": ZIP,
+    b"{\\rtf": RTF,
+    b"\xd0\xcf\x11\xe0": OFFICE,
+    b"\x1f\x8b": GZIP,
+    b"PAR1\x15": PARQUET,
+    b"\xff\xfe": UTF_16,
+    b"\xfe\xff": UTF_16,
+}
+
+# Lines that stand in one kind of document alone, wherever they stand in it.
+_TIMES = re.compile(r"\s*(?:\d+:)?\d{1,2}:\d{2}[.,]\d{3}\s+-->\s+(?:\d+:)?\d{1,2}:\d{2}[.,]\d{3}\b")
+_ENTRY = re.compile(r'(?:msgctxt|msgid|msgid_plural|msgstr(?:\[\d+\])?)\s+".*"\s*$')
+# What a document begins with.
+_XML = re.compile(r"<\?xml\b|<!doctype\b|<!--|<(?:html|xliff|tmx|svg|tei|resources)(?=[\s>])", re.IGNORECASE)
+_START_TAG = re.compile(r"<([A-Za-z][\w:.-]*)(?:\s[^<>]*)?>")
+_JSON = re.compile(r'\{\s*"|\[\s*[{"\[]|[\[{]$')
+_JSON_NEXT = re.compile(r'["{\[\d]|[\]}]|(?:true|false|null)\b')
+_XML_KINDS = {"<xliff": XLIFF, "<tmx": TMX, "<html": HTML, "<!doctype html": HTML}
+
+
+def document_by_name(name: str) -> Document | None:
+    """The document that a file's extension announces; 'job.xlf.gz' is an XLIFF document too."""
+    for suffix in reversed(Path(name).suffixes):
+        if kind := BY_EXTENSION.get(suffix[1:].lower()):
+            return kind
+        if suffix.lower() not in (".gz", ".xz", ".bz2", ".zst"):
+            break
+    return None
+
+
+def document_by_bytes(beginning: bytes) -> Document | None:
+    """The document that begins with these bytes."""
+    known = (kind for mark, kind in _BY_BYTES.items() if beginning.startswith(mark))
+    return next(known, BINARY if b"\0" in beginning else None)
+
+
+@dataclass
+class PlainText:
+    """Checks lines as they come: `check` raises a DataError as soon as they are seen to be those of a document."""
+
+    name: str
+    head: list[str] = field(default_factory=list)
+
+    def check(self, lines: Sequence[str]) -> None:
+        known = len(self.head)
+        self.head += [line.strip() for line in lines if line.strip()][: HEAD - known]
+        kind = next((kind for line in lines if (kind := _by_line(line))), None)
+        if kind is None and len(self.head) > known:
+            kind = _by_head(self.head)
+        if kind:
+            raise kind.refuse(self.name)
+
+
+def _by_line(line: str) -> Document | None:
+    if "\0" in line:
+        return BINARY
+    if "-->" in line and _TIMES.match(line):
+        return SUBTITLES
+    return PO if line.startswith("msg") and _ENTRY.match(line) else None
+
+
+def _by_head(head: Sequence[str]) -> Document | None:
+    """The document that begins with these lines, none of them blank."""
+    first = head[0]
+    if first in ("WEBVTT", "[Script Info]"):
+        return SUBTITLES
+    if first.startswith(("%PDF-", "{\\rtf")):
+        return PDF if first.startswith("%") else RTF
+    if _XML.match(first) or _is_element(head):
+        beginning = " ".join(head).lower()
+        return next((kind for mark, kind in _XML_KINDS.items() if mark in beginning), XML)
+    return _json(head) or (TABLE if _is_table(head) else None)
+
+
+def _is_element(head: Sequence[str]) -> bool:
+    """Whether an element begins on a line of its own, and other elements, or its end, follow: <none> is no element."""
+    tag = _START_TAG.fullmatch(head[0])
+    if tag is None:
+        return False
+    ends = any(f"</{tag[1]}>" in line for line in head[1:])
+    return ends or sum(line.startswith("<") and line.endswith(">") for line in head[1:]) >= 3
+
+
+def _json(head: Sequence[str]) -> Document | None:
+    """Objects and arrays; a footnote [1], a [sound] or a {placeholder} is none."""
+    try:
+        found = json.loads(head[0]) if head[0][0] in "{[" else None
+    except (ValueError, RecursionError):  # not complete on its line, or no JSON
+        opened = _JSON.match(head[0]) and len(head) > 1 and _JSON_NEXT.match(head[1])
+        return JSON if opened else None
+    if isinstance(found, list):
+        return JSON if any(isinstance(item, dict | list | str) for item in found) else None
+    return JSON_LINES if found else None
+
+
+def _is_table(head: Sequence[str]) -> bool:
+    """Whether all lines have as many columns, at least two; one line alone says nothing."""
+    columns = {line.count("\t") for line in head}
+    return len(head) > 1 and len(columns) == 1 and columns != {0}

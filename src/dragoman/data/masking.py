@@ -1,0 +1,33 @@
+"""The pairs of a corpus as they are encoded: spans masked, and training pairs augmented."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from dragoman.data.augmentation import Augmentation, Pair, sampled, share_of, spaced_pair
+from dragoman.data.protection import mask_pair
+from dragoman.data.stores import TextStore
+from dragoman.data.tokenizer import Tokenizer
+from dragoman.graph import Array
+
+
+def masked_pairs(sources: TextStore, references: TextStore, training: Array) -> Iterator[Pair]:
+    """All pairs; only those to train on ([n], true) are augmented, so that scores stay comparable."""
+    chosen = np.flatnonzero(training)
+    known = zip(*(store.texts(sampled(chosen)) for store in (sources, references)), strict=True)
+    augment = Augmentation([mask_pair(*pair) for pair in known], share_of(len(chosen)))
+    both = (store.texts(range(len(training))) for store in (sources, references))
+    for trained, source, reference in zip(training, *both, strict=True):
+        yield augment(source, reference) if trained else spaced_pair(mask_pair(source, reference))
+
+
+def fitting_pairs(
+    whole: Iterable[Pair], masked: Iterable[Pair], tokenizers: tuple[Tokenizer, Tokenizer], limits: tuple[int, int]
+) -> Iterator[Pair]:
+    """The masked pairs, without the stand-ins that were added to those which are longer than the limits, in labels."""
+    for pair, shown in zip(whole, masked, strict=True):
+        labels = [tokenizer.encode([text])[0] for tokenizer, text in zip(tokenizers, shown, strict=True)]
+        fits = all(len(each) + 2 <= limit for each, limit in zip(labels, limits, strict=True))
+        yield shown if fits else spaced_pair(mask_pair(*pair))

@@ -1,0 +1,65 @@
+"""Samples of one part mixed with some of another dataset, which has the same vocabularies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+
+import numpy as np
+
+from dragoman.batch import Batch
+from dragoman.data.dataset import Dataset, Part
+from dragoman.graph import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture(Part):
+    """The samples of a part, numbered from 0, then those that are mixed in."""
+
+    mixed_in: Part = field(kw_only=True)
+
+    def __len__(self) -> int:
+        return len(self.samples) + len(self.mixed_in)
+
+    def lengths(self) -> Array:
+        return np.concatenate([super().lengths(), self.mixed_in.lengths()])
+
+    def batch(self, items: Array) -> Batch:
+        own, others = items[items < len(self.samples)], items[items >= len(self.samples)] - len(self.samples)
+        if not len(others):
+            return super().batch(own)
+        if not len(own):
+            return self.mixed_in.batch(others)
+        return joined(super().batch(own), self.mixed_in.batch(others))
+
+    def texts(self, side: str) -> Iterator[str]:
+        return chain(super().texts(side), self.mixed_in.texts(side))
+
+
+class MixedDataset(Dataset):
+    """A dataset whose training part has samples of another dataset mixed in; `about` tells of its own alone."""
+
+    def __init__(self, own: Dataset, mixed_in: Part) -> None:
+        super().__init__(own.directory)
+        self.mixed_in = mixed_in
+
+    def part(self, name: str) -> Part:
+        own = super().part(name)
+        return Mixture(self, own.samples, mixed_in=self.mixed_in) if name == "training" else own
+
+
+def joined(first: Batch, second: Batch) -> Batch:
+    """The sequences of two batches of pairs, one after the other."""
+    source = None if first.source is None or second.source is None else _joined_labels(first.source, second.source)
+    both = _joined_labels(first, second)
+    targets, weights = (
+        None if a is None or b is None else np.concatenate([a, b])
+        for a, b in ((first.targets, second.targets), (first.loss_weights, second.loss_weights))
+    )
+    return Batch(both.labels, both.offsets, targets, weights, source)
+
+
+def _joined_labels(first: Batch, second: Batch) -> Batch:
+    offsets = np.concatenate([first.offsets, first.offsets[-1] + second.offsets[1:]])
+    return Batch(np.concatenate([first.labels, second.labels]), offsets)

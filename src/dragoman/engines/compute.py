@@ -1,0 +1,98 @@
+"""How a computation runs fast by itself: one BLAS thread for each thread of ours, and the fastest engine.
+
+Both are settings of the whole process, and computations overlap: a training may decode in a callback, a server decodes
+on several threads. So they are counted. The first computation changes the settings; the last one restores them.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Lock
+from typing import Any
+
+from dragoman.engines import KEEP, READ_ONLY, fastest, kernels_kept
+from dragoman.errors import DragomanWarning
+from dragoman.graph.operation import current_engine, engine_chosen, switch_engine
+
+_lock = Lock()
+_running = 0  # computations that want the settings as they are now
+_restore: Callable[[], None] | None = None  # back to what the first of them found
+
+
+@functools.cache
+def _libraries() -> Any:
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def _release_control() -> None:
+    """Let this thread set the number of BLAS threads.
+
+    From version 3.8 on, threadpoolctl leaves that to the first thread that did, and ignores all others in silence. Here
+    the first and the last computation may be on different threads.
+    """
+    for library in _libraries().lib_controllers:
+        if hasattr(library, "clear_controlling_thread"):
+            library.clear_controlling_thread(force=True)
+
+
+@contextmanager
+def fast_compute(load: bool = True, tell: Callable[[str], None] | None = None, brief: bool = False) -> Iterator[None]:
+    """Compute with single-threaded BLAS and the fastest engine; afterwards everything is as it was before.
+
+    load  False: the work is too small to pay for loading kernels (a second, more when they must be compiled), so they
+          are used only if they are in memory already
+    tell  hears what takes time: kernels that are compiled for the first time
+    brief the work takes less time than compiling: where kernels cannot be kept for the next run, it does without
+
+    An engine that was chosen with `use_engine` or `use_fastest` is left alone.
+    """
+    _enter(load, tell, brief)
+    try:
+        yield
+    finally:
+        _leave()
+
+
+def _enter(load: bool, tell: Callable[[str], None] | None, brief: bool) -> None:
+    global _running, _restore
+    with _lock:
+        wanted = _wanted_engine(load, tell, brief)  # first, for it may raise
+        if not _running:
+            _release_control()
+            limited, before = _libraries().limit(limits=1), current_engine()
+
+            def restore() -> None:
+                _release_control()
+                limited.restore_original_limits()
+                _release_control()
+                if not engine_chosen():
+                    switch_engine(before)
+
+            _restore = restore
+        switch_engine(wanted)
+        _running += 1
+
+
+def _leave() -> None:
+    global _running
+    with _lock:
+        _running -= 1
+        if not _running and _restore is not None:
+            _restore()
+
+
+def _wanted_engine(load: bool, tell: Callable[[str], None] | None, brief: bool) -> str:
+    engine, loaded = current_engine(), "dragoman.engines.numba" in sys.modules
+    if engine_chosen() or not (load or loaded):
+        return engine
+    if brief and engine != "numba" and not kernels_kept():
+        if load:
+            warnings.warn(f"{READ_ONLY}, so the slower NumPy engine runs; {KEEP}", DragomanWarning, stacklevel=2)
+        return engine
+    return fastest(tell)

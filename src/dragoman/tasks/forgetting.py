@@ -1,0 +1,53 @@
+"""What fine-tuning gained on new pairs and lost on old ones: the scores of the model before and after, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Any
+
+from dragoman.data.dataset import Dataset, Part
+from dragoman.data.splits import collapsed
+from dragoman.tasks.replay import testing_pairs
+from dragoman.tasks.translator import Choice, Translator
+
+SCORED = 500  # pairs of each set that are translated, greedily
+
+Pair = tuple[str, str]
+
+
+def compare(before: Translator, after: Translator, new: Dataset) -> list[dict[str, Any]]:
+    """Error and BLEU, before and after, of each set of pairs that has some."""
+    found = []
+    for name, pairs in _sets(before, new).items():
+        if pairs:
+            first, second = (translator.evaluate(pairs, Choice(beam=1)) for translator in (before, after))
+            found.append(
+                {
+                    "pairs": name,
+                    "count": len(pairs),
+                    "error": [round(first.error, 4), round(second.error, 4)],
+                    "bleu": [round(first.bleu.value, 2), round(second.bleu.value, 2)],
+                    "signature": second.bleu.signature,
+                }
+            )
+    return found
+
+
+def _sets(before: Translator, new: Dataset) -> dict[str, Sequence[Pair]]:
+    """Old testing pairs that are now trained on would say nothing about forgetting."""
+    trained = {collapsed(source) for source in new.part("training").texts("source")}
+    old = (pair for pair in testing_pairs(before) if collapsed(pair[0]) not in trained)
+    return {
+        "new, selection part": _some(_pairs(new.part("selection"))),
+        "new, testing part": _some(_pairs(new.part("testing"))),
+        "old, testing part": _some(old),
+    }
+
+
+def _pairs(part: Part) -> Iterable[Pair]:
+    return zip(part.texts("source"), part.texts("reference"), strict=True)
+
+
+def _some(pairs: Iterable[Pair]) -> list[Pair]:
+    return list(islice(pairs, SCORED))

@@ -1,0 +1,105 @@
+"""The parts of a corpus: folders that hold them as files, and what is said when one is empty or far from its share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dragoman.data.splits import PARTS, unusual_parts
+from dragoman.errors import ConfigurationError, DataError
+from dragoman.tasks.configuration import DataSettings, TranslationConfiguration
+
+CONSEQUENCES = {  # of a part without pairs
+    "selection": "nothing is validated, and the last weights are kept instead of the best",
+    "testing": "`dragoman evaluate` will need a file of pairs",
+}
+
+
+def is_folder(settings: DataSettings) -> bool:
+    """Whether the data are a folder of parts, which is then the only name given."""
+    folders = [name for name in settings.files if name and Path(name).is_dir()]
+    if folders and len(settings.files) > 1:
+        raise ConfigurationError(f"'{folders[0]}' is a folder and is trained on alone; name its files instead")
+    if not folders and settings.split == "given":
+        raise ConfigurationError(
+            f"data.split = 'given' uses the parts of a folder that `dragoman data split` wrote; "
+            f"{', '.join(settings.files)} is not a folder"
+        )
+    return bool(folders)
+
+
+def files_of(folder: str) -> dict[str, Path]:
+    """The file of each part in a folder that `dragoman data split` wrote; parts without pairs are left out."""
+    files = {name: Path(folder) / f"{name}.tsv" for name in PARTS}
+    if not files["training"].is_file():
+        wanted = ", ".join(path.name for path in files.values())
+        raise DataError(
+            f"{folder} is a folder without training.tsv; expected one that `dragoman data split` wrote ({wanted}), "
+            "or the names of files"
+        )
+    return {name: path for name, path in files.items() if name == "training" or _has_content(path)}
+
+
+def _has_content(path: Path) -> bool:
+    return path.is_file() and path.stat().st_size > 0
+
+
+def refuse_splitting(folder: str, given: Mapping[str, Any]) -> None:
+    """Parts as they are cannot be split as well; a configuration that says so itself has been resolved before."""
+    if given.get("split") == "given":
+        return
+    for name in ("split", "shares"):
+        if name in given:
+            raise ConfigurationError(f"{folder} is a folder, whose parts are used as they are; leave data.{name} out")
+
+
+def with_parts(settings: DataSettings, counts: Mapping[str, int]) -> DataSettings:
+    """Data settings that say what became of them: a folder's parts are given, and their shares are what they are."""
+    if settings.split != "given":
+        return settings
+    total = sum(counts.values())
+    shares = tuple(counts[name] / total for name in PARTS)
+    return settings.model_copy(update={"shares": shares})
+
+
+def warnings_of(settings: DataSettings, counts: Mapping[str, int]) -> list[str]:
+    """What a user should know about the sizes of the parts before training."""
+    if settings.split == "given":
+        empty = {name: Path(settings.files[0]) / f"{name}.tsv" for name in PARTS if not counts[name]}
+        return [f"{path} is {_what_is_wrong(path)}: {CONSEQUENCES[name]}" for name, path in empty.items()]
+    found = unusual_parts(counts, settings.shares)
+    return [
+        f"{part.what}{'' if counts[name] else f': {CONSEQUENCES[name]}'}. {part.advice}" for name, part in found.items()
+    ]
+
+
+def _what_is_wrong(path: Path) -> str:
+    if not path.exists():
+        return "missing"
+    return "without a usable pair" if _has_content(path) else "empty"
+
+
+def check_selection(settings: TranslationConfiguration, counts: Mapping[str, int]) -> None:
+    """An error when the selection part is empty and a setting needs it."""
+    if counts["selection"]:
+        return
+    s = settings
+    needing = {
+        "stopping.patience": s.stopping.patience is not None,
+        "progress.every": s.progress.every is not None,
+        "progress.scores": bool(s.progress.scores),
+        "progress.samples": bool(s.progress.samples),
+        "checkpoints.best_by": s.checkpoints.best_by != "error",  # the default falls back on the last weights
+        "checkpoints.average": s.checkpoints.average > 1,
+    }
+    names = [name for name, needs in needing.items() if needs]
+    if not names:
+        return
+    if settings.data.split == "given":
+        remedy = f"put pairs into {Path(settings.data.files[0]) / 'selection.tsv'}"
+    else:
+        remedy = "raise the second of data.shares, add pairs, try another --seed"
+    *others, last = names
+    listed, them = (f"{', '.join(others)} and {last} need", "them") if others else (f"{last} needs", "it")
+    raise DataError(f"the selection part is empty, but {listed} it; {remedy}, or leave {them} out")

@@ -1,0 +1,98 @@
+"""Replay: old pairs mixed into a fine-tuning, so that what the model knew is not forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from dragoman.data.dataset import Dataset, Part
+from dragoman.data.mixture import MixedDataset
+from dragoman.data.splits import PARTS, collapsed
+from dragoman.errors import ConfigurationError, DragomanError
+from dragoman.tasks.configuration import resolved
+from dragoman.tasks.corpus import Corpus, open_corpus
+from dragoman.tasks.model import load_testing
+from dragoman.tasks.translator import Translator
+
+
+class NotAtHand(Exception):
+    """Why the pairs that a model was trained on cannot be used."""
+
+
+def with_replay(
+    new: Dataset,
+    base: Translator,
+    seed: int,
+    wanted: int | None,
+    saved: int | None,
+    tell: Callable[[str], None],
+) -> tuple[Dataset, int]:
+    """The dataset with old pairs mixed into its training part, and how many.
+
+    wanted  pairs that the user asks for; None: as many as there are new ones, if they are at hand
+    saved   pairs that a training which is resumed has mixed in; None: there is none to resume
+    """
+    count = wanted if saved is None else saved
+    if count == 0:
+        return new, 0
+    try:
+        corpus = _corpus_of(base)
+    except NotAtHand as reason:
+        if count is None:
+            tell(f"no old pairs are mixed in, so the model may forget some of what it knew: {reason}")
+            return new, 0
+        what = f"{count:,} old pairs are to be mixed in" if saved is None else f"this training has {count:,} old pairs"
+        raise ConfigurationError(f"{what}, but {reason}; put the files back, or train into another --out") from None
+    part = _chosen(corpus, base, new, seed, len(new.part("training")) if count is None else count)
+    if saved is not None and len(part) != saved:
+        raise ConfigurationError(
+            f"this training has {saved:,} old pairs of {corpus.name} mixed in, but {len(part):,} are found now; "
+            "train into another --out"
+        )
+    if not len(part):
+        tell(f"no old pairs are mixed in: every source of {corpus.name} is among the new pairs")
+        return new, 0
+    tell(
+        f"{len(part):,} old pairs of {corpus.name} are mixed in, so that the model forgets less "
+        "(--replay 0 leaves them out)"
+    )
+    return MixedDataset(new, part), len(part)
+
+
+def _corpus_of(base: Translator) -> Corpus:
+    """The pairs that a model was trained on, if they are still there and the same."""
+    place = base.directory or Path()
+    try:
+        corpus = open_corpus(resolved(place / "configuration.toml").data)
+    except DragomanError as error:
+        raise NotAtHand(f"the pairs that {place} was trained on are not at hand ({error})") from None
+    if corpus.digest != base.facts.data.digest:
+        raise NotAtHand(f"{corpus.name} has changed since {place} was trained on it")
+    return corpus
+
+
+def _chosen(corpus: Corpus, base: Translator, new: Dataset, seed: int, count: int) -> Part:
+    """Pairs of the base's training part, drawn by the seed; no source is among the new pairs or its testing pairs."""
+    tokenizers = base.source_tokenizer, base.reference_tokenizer
+    part = corpus.dataset(base.facts.seed, tokenizers, base.network.maximum_length).part("training")
+    apart = {collapsed(source) for name in PARTS for source in new.part(name).texts("source")}
+    apart |= {collapsed(source) for source, _ in testing_pairs(base)}
+    order = part.samples[np.random.default_rng([seed, len(part)]).permutation(len(part))]
+    sources = part.dataset.texts[0].texts(order)
+    found: list[int] = []
+    for sample, source in zip(order.tolist(), sources, strict=True):
+        if len(found) == count:
+            break
+        if collapsed(source) not in apart:
+            found.append(sample)
+    return Part(part.dataset, np.sort(np.array(found, dtype=order.dtype)))
+
+
+def testing_pairs(base: Translator) -> list[tuple[str, str]]:
+    """The pairs that a model keeps for testing; none where it keeps none."""
+    try:
+        return [] if base.directory is None else load_testing(base.directory)
+    except DragomanError:
+        return []

@@ -1,0 +1,67 @@
+"""Files of a model that are missing or damaged, made again by `train` from what else there is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from dragoman.data.cache import file_digest
+from dragoman.data.tokenizer import Tokenizer
+from dragoman.errors import ConfigurationError, DragomanError, FileFormatError
+from dragoman.networks import SequenceModel, load_weights
+from dragoman.tasks import model as directory_of
+from dragoman.tasks.model import COPY, SIDES, WEIGHTS, ModelFacts, Side
+from dragoman.training.checkpoints import BEST, LATEST, Checkpoints, DamagedError, replace_file
+
+Tell = Callable[[str], None]
+
+
+def restore_tokenizers(
+    facts: ModelFacts, directory: Path, tokenizers: tuple[Tokenizer, Tokenizer], tell: Tell
+) -> dict[str, str]:
+    """Write those again that cannot be used; the checksums of all files.
+
+    tokenizers  made from the data, or found with the prepared dataset: the same as when the training began
+    """
+    for side, tokenizer in zip(SIDES, tokenizers, strict=True):
+        path, made = directory_of.tokenizer_path(directory, side), tokenizer.to_json()
+        try:
+            same = directory_of.load_tokenizer(facts, directory, side).to_json() == made
+            damage = None
+        except DragomanError as error:
+            same = facts.tokenizers.get(side) in (None, directory_of.tokenizer_checksums(tokenizers)[side])
+            damage = str(error)
+        if not same:
+            raise _other_tokenizer(directory, side)
+        if damage is not None:
+            replace_file(path, made)
+            tell(f"{damage}; restored from the data")
+    return {side: file_digest(directory_of.tokenizer_path(directory, side)) for side in SIDES}
+
+
+def _other_tokenizer(directory: Path, side: Side) -> ConfigurationError:
+    return ConfigurationError(
+        f"the {side} tokenizer made from the data is not the one that {directory} was trained with, so the training "
+        "cannot be resumed; use the version of the tokenizers library that it was begun with, or another --out"
+    )
+
+
+def load_best(network: SequenceModel, directory: Path, checkpoints: Checkpoints, averaged: bool, tell: Tell) -> None:
+    """Load the best weights; where their file is missing or damaged, from the best checkpoint, and write it again."""
+    path, which = directory / WEIGHTS, BEST
+    try:
+        load_weights(network, path)
+        return
+    except FileFormatError as error:
+        damage = str(error) if path.exists() else f"{path} is missing"
+    if checkpoints.named(BEST) is None:  # nothing was ever judged
+        which = LATEST
+    try:
+        found = checkpoints.load(which)
+    except DamagedError as error:
+        raise FileFormatError(f"{damage}, and the {which} checkpoint cannot be used: {error.reason}; {COPY}") from None
+    if found is None:
+        raise FileFormatError(f"{damage}, and there is no checkpoint; {COPY}")
+    network.theta.assign(found[0]["average" if averaged else "theta"])
+    directory_of.save_network(network, directory)
+    tell(f"{damage}; restored from the {which} checkpoint, {checkpoints.named(which)}")

@@ -1,0 +1,110 @@
+"""The spacing of protected spans: what is glued to something in the source is glued to something in the translation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dragoman.data.protection import STANDINS, Masked, spaced
+from dragoman.data.splits import collapsed
+
+STANDIN = re.compile(f"[{STANDINS[0]}-{STANDINS[-1]}]")
+OPENING_TAG = re.compile(r"<([0-9A-Za-z][\w:.-]*)(?:\s[^>]*)?(?<!/)>")
+CLOSING_TAG = re.compile(r"</([0-9A-Za-z][\w:.-]*)\s*>")
+_PARTS = re.compile(f"({STANDIN.pattern})")
+_OPENING_MARKS = frozenset("¿¡(«“„[{‘")
+_CLOSING_MARKS = frozenset(".,;:!?…»”)]}’")
+
+
+def put_back(text: str, masked: Masked) -> str:
+    """The spans instead of their stand-ins, spaced as in the source: what was glued stays glued, what was apart, apart.
+
+    Between a span and a mark the spacing is the network's. A stand-in for nothing is taken out.
+    """
+    places = _places(masked)
+    written: str = ""
+    before: Place | str = ""
+    apart = False
+    for part in _PARTS.split(collapsed(text)):
+        here: Place | str | None = part.strip()
+        if part in STANDINS:
+            here = next(places.get(part, iter(())), None)
+        apart = apart or part[:1].isspace()
+        if here:
+            space = apart if isinstance(before, str) and isinstance(here, str) else _space_between(before, here, apart)
+            written += " " * (space and written != "") + (here if isinstance(here, str) else here.span)
+            before, apart = here, part[-1:].isspace()
+    return written
+
+
+@dataclass(frozen=True)
+class Place:
+    """A span and what stands beside it in the source: '' at an end, a space, or a character."""
+
+    span: str
+    at: int  # which of the text's spans it is
+    left: str
+    right: str
+    between: str  # the text up to the next span
+
+    @property
+    def opens(self) -> bool:
+        return OPENING_TAG.fullmatch(self.span) is not None
+
+    @property
+    def closes(self) -> bool:
+        return CLOSING_TAG.fullmatch(self.span) is not None
+
+    @property
+    def glued_left(self) -> bool:
+        return bool(self.left.strip())
+
+    @property
+    def glued_right(self) -> bool:
+        return bool(self.right.strip())
+
+    def follows(self, last: str, space: bool) -> bool:
+        """Whether a space belongs between it and a text that ends so."""
+        if last in _OPENING_MARKS or (self.glued_left and last == self.left):
+            return False
+        if _unspaced(last) or _unspaced(self.left):
+            return space
+        glued = self.closes or self.left.isalnum() or self.left in _CLOSING_MARKS
+        return self.opens or not (self.glued_left and glued)
+
+    def precedes(self, first: str, space: bool) -> bool:
+        """Whether a space belongs between it and a text that begins so."""
+        if self.glued_right and (first == self.right or self.opens):
+            return False
+        if not (first.isalnum() or first in _OPENING_MARKS) or _unspaced(first) or _unspaced(self.right):
+            return space
+        return self.closes or not self.right.isalnum()
+
+
+def _space_between(left: Place | str, right: Place | str, space: bool) -> bool:
+    """Whether a space belongs between a span and what stands beside it; `space` if the network wrote one."""
+    if isinstance(left, str):
+        return isinstance(right, Place) and right.follows(left[-1:], space)
+    if isinstance(right, str):
+        return left.precedes(right[:1], space)
+    if left.at + 1 == right.at and not left.between:
+        return not right.glued_left
+    return not ((left.opens and left.glued_right) or (right.closes and right.glued_left))
+
+
+def _places(masked: Masked) -> dict[str, Iterator[Place]]:
+    """The places of each stand-in in the source, in order."""
+    found: dict[str, list[Place]] = {}
+    text, named = masked.text, dict(zip(STANDINS, masked.spans, strict=False))
+    spans = [(match[0], *match.span()) for match in STANDIN.finditer(text)]
+    for i, (standin, start, stop) in enumerate(spans):
+        between = text[stop : spans[i + 1][1]] if i + 1 < len(spans) else ""
+        left, right = text[max(0, start - 1) : start], text[stop : stop + 1]
+        found.setdefault(standin, []).append(Place(named[standin], i, left, right, between.strip()))
+    return {standin: iter(places) for standin, places in found.items()}
+
+
+def _unspaced(character: str) -> bool:
+    """Whether it is a letter of a script that puts no spaces between words: spacing beside it tells nothing."""
+    return character.isalpha() and spaced(character + STANDINS[0]) == character + STANDINS[0]

@@ -1,0 +1,100 @@
+"""A time budget as a number of steps, planned again when the pace of the machine changes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+RESERVE = 0.9  # of a budget that is planned for: a machine is slower at times, and saving takes some
+TOLERANCE = 0.05  # of the budget: how far the expected end may be from the planned one
+CHANGE = 0.05  # of the steps that are left: a plan that differs by less is not worth changing
+STALL = 3.0  # times slower than before: what is more counts as so much, until it has lasted
+MOST_CHECKS, FEWEST_CHECKS = 200, 20  # how often in a budget the pace is checked: more often towards the end
+
+
+@dataclass
+class BudgetPlan:
+    """The plan of a training that has a time budget.
+
+    The plan is kept while its expected end lies within `TOLERANCE` of nine tenths of the budget. Time spent in steps
+    and in evaluations is estimated separately, as evaluations are rare. Times are seconds of training, pauses left out.
+
+    budget              seconds; infinite: the plan is never changed
+    steps               of the present plan
+    step_seconds        of a step, lately; None: not known yet
+    evaluation_seconds  of the last evaluation
+    new_plans           (step, planned steps) of every plan made since the last evaluation
+    """
+
+    budget: float
+    steps: int
+    step_seconds: float | None = None
+    evaluation_seconds: float = 0.0
+    new_plans: list[tuple[int, int]] = field(default_factory=list)
+
+    def start(self, t: int, now: float) -> None:
+        """Training begins or resumes with step t + 1."""
+        self._from = t, now
+        self._due = now + min(self.budget / FEWEST_CHECKS, max(0.0, self.budget - now) / 10)
+
+    def due(self, now: float) -> bool:
+        return now >= self._due
+
+    def evaluated(self, t: int, began: float, now: float) -> None:
+        """An evaluation after step t took this long. What is saved after it counts as part of the next steps."""
+        self._observe(t, began)
+        self.evaluation_seconds = now - began
+        self._from = t, now
+
+    def seconds_left(self, t: int, steps_per_evaluation: float) -> float | None:
+        """Until the last planned step is evaluated, at the present pace; None when the pace is not known yet."""
+        if self.step_seconds is None:
+            return None
+        return max(0, self.steps - t) * self._cost(steps_per_evaluation) + self.evaluation_seconds
+
+    def check(self, t: int, now: float, steps_per_evaluation: float) -> int | None:
+        """The steps of a new plan, or None when the present one still fits."""
+        self._observe(t, now)
+        left = self.seconds_left(t, steps_per_evaluation)
+        if left is None or not math.isfinite(self.budget) or t >= self.steps:
+            return None
+        self._due = now + max(self.budget / MOST_CHECKS, min(self.budget / FEWEST_CHECKS, left / 4))
+        if abs(now + left - RESERVE * self.budget) <= TOLERANCE * self.budget:
+            return None
+        usable = max(RESERVE * self.budget - now, (self.budget - now) / 2) - self.evaluation_seconds
+        steps = t + max(1, int(usable / self._cost(steps_per_evaluation)))
+        if abs(steps - self.steps) <= CHANGE * (self.steps - t):
+            return None
+        self.steps = steps
+        self.new_plans.append((t, steps))
+        return steps
+
+    def _cost(self, steps_per_evaluation: float) -> float:
+        """Seconds of a step with its share of the evaluations."""
+        return max(1e-9, (self.step_seconds or 0.0) + self.evaluation_seconds / steps_per_evaluation)
+
+    def _observe(self, t: int, now: float) -> None:
+        """The pace since the last look counts as much as all before it; a single stall does not count in full."""
+        before, then = self._from
+        if t > before:
+            lately = (now - then) / (t - before)
+            known = self.step_seconds
+            self.step_seconds = lately if known is None else (known + min(lately, STALL * known)) / 2
+            self._from = t, now
+
+    # Checkpoints
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "steps": self.steps,
+            "step_seconds": self.step_seconds,
+            "evaluation_seconds": self.evaluation_seconds,
+            "new_plans": self.new_plans,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """The plan of a checkpoint."""
+        self.steps, self.step_seconds = state["steps"], state["step_seconds"]
+        self.evaluation_seconds = state["evaluation_seconds"]
+        self.new_plans = [(int(step), int(steps)) for step, steps in state["new_plans"]]

@@ -1,0 +1,89 @@
+"""How many system threads run the shards of a batch, when other programs want the cores too.
+
+Two threads that work together wait for each other. When another program takes one of their cores, they wait for a
+partner that does not run, and are slower together than one of them alone would be. So a step that was kept from the
+cores is a reason to try fewer threads; what is faster, by the seconds of a row, is kept. After a while more threads are
+tried again. Which threads run a shard changes no bit of the result.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import perf_counter, thread_time
+
+KEPT_WAITING = 0.8  # threads that ran for less than this share of a step were kept from the cores
+TRIAL = 3  # steps that another number of threads is tried for
+FIRST_REST, LONGEST_REST = 8, 128  # steps between two trials; twice as many after each one that brought nothing
+BETTER = 0.97  # of the time that a row took before: less is noise
+RECENT = 0.2  # weight of the last step in the mean
+
+
+class Pace:
+    """The number of threads to use, from how long steps take."""
+
+    def __init__(self, most: int) -> None:
+        # as many threads as there are shards, then as few as take twice, three times ... as many rounds
+        self._counts = sorted({math.ceil(most / rounds) for rounds in range(1, most + 1)}, reverse=True)
+        self._at = 0  # the count in use
+        self._seconds = math.nan  # that a row takes with it
+        self._trial: list[float] = []  # seconds of a row in each step of a trial
+        self._tried: int | None = None  # the count being tried
+        self._rest, self._left = FIRST_REST, FIRST_REST  # steps until the next trial may begin
+        self._ran: list[tuple[float, float]] = []  # (seconds at work, seconds that passed) of each thread in this step
+
+    @property
+    def threads(self) -> int:
+        """How many run the next step."""
+        return self._counts[self._at if self._tried is None else self._tried]
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Around what one thread does in a step."""
+        ran, passed = thread_time(), perf_counter()
+        try:
+            yield
+        finally:
+            self._ran.append((thread_time() - ran, perf_counter() - passed))
+
+    @contextmanager
+    def step(self, rows: int) -> Iterator[None]:
+        """Around a step over so many rows."""
+        self._ran.clear()
+        began = perf_counter()
+        yield
+        if len(self._counts) > 1 and rows:
+            self._observe((perf_counter() - began) / rows, self._kept_waiting())
+
+    def _kept_waiting(self) -> bool:
+        ran, passed = (sum(several) for several in zip(*self._ran, strict=True)) if self._ran else (1.0, 1.0)
+        return ran < KEPT_WAITING * passed
+
+    def _observe(self, seconds: float, kept_waiting: bool) -> None:
+        if self._tried is not None:
+            self._trial.append(seconds)
+            if len(self._trial) == TRIAL:
+                self._judge()
+            return
+        known = self._seconds
+        self._seconds = seconds if math.isnan(known) else known + RECENT * (seconds - known)
+        self._left -= 1
+        if self._left > 0:
+            return
+        if kept_waiting and self._at + 1 < len(self._counts):
+            self._try(self._at + 1)
+        elif self._at > 0:
+            self._try(self._at - 1)
+
+    def _try(self, count: int) -> None:
+        self._tried, self._trial = count, []
+
+    def _judge(self) -> None:
+        """Keep what was tried if it was faster. Its first step is left out: threads had to be woken for it."""
+        found = sum(self._trial[1:]) / (TRIAL - 1)
+        if found < BETTER * self._seconds and self._tried is not None:
+            self._at, self._seconds, self._rest = self._tried, found, FIRST_REST
+        else:
+            self._rest = min(LONGEST_REST, 2 * self._rest)
+        self._tried, self._left = None, self._rest

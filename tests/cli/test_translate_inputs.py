@@ -1,0 +1,342 @@
+"""What dragoman translate takes, and what it refuses: documents come back whole or not at all."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from dragoman import Translator
+from dragoman.cli.inputs import looks_like_path
+from tests.cli.running import Run
+from tests.tasks.models import PAIRS, write_pairs
+
+SOURCES = [source for source, _ in PAIRS[::60]]
+
+XLIFF = """<?xml version="1.0" encoding="UTF-8"?>
+<xliff version="1.2"><file source-language="en" target-language="es"><body>
+<trans-unit id="1"><source>The man sees bread.</source></trans-unit>
+</body></file></xliff>
+"""
+PO = """# Spanish
+msgid ""
+msgstr ""
+
+msgid "The man sees bread."
+msgstr ""
+"""
+SRT = "1\n00:00:01,000 --> 00:00:02,500\nThe man sees bread.\n\n2\n00:00:03,000 --> 00:00:04,000\nGo.\n"
+VTT = "WEBVTT\n\n00:01.000 --> 00:04.000 align:start\nThe man sees bread.\n"
+HTML = "<!DOCTYPE html>\n<html><body><p>The man sees bread.</p></body></html>\n"
+ANDROID = '<resources>\n  <string name="a">The man sees bread.</string>\n</resources>\n'
+PRETTY_JSON = '{\n  "title": "The man sees bread."\n}\n'
+JSON_LINES = '{"source": "The man sees bread."}\n{"source": "A friend sells bread."}\n'
+TABLE = "".join(f"{source}\t{reference}\n" for source, reference in PAIRS[:5])
+
+
+def zipped() -> bytes:
+    with zipfile.ZipFile(data := io.BytesIO(), "w") as archive:
+        archive.writestr("word/document.xml", "<w:document/>")
+    return data.getvalue()
+
+
+DOCUMENTS: list[tuple[str, str | bytes, str]] = [
+    ("job.xlf", XLIFF, "an XLIFF document"),
+    ("memory.tmx", '<?xml version="1.0"?>\n<tmx version="1.4"><body/></tmx>\n', "a TMX translation memory"),
+    ("es.po", PO, "a gettext PO catalogue"),
+    ("film.srt", SRT, "a file of subtitles"),
+    ("film.vtt", VTT, "a file of subtitles"),
+    ("page.html", HTML, "an HTML page"),
+    ("strings.xml", ANDROID, "an XML document"),
+    ("texts.json", PRETTY_JSON, "a JSON document"),
+    ("texts", JSON_LINES, "in JSON Lines"),
+    ("pairs", TABLE, "a table, with tabs between its columns"),
+    ("paper.pdf", b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n", "a PDF document"),
+    ("letter.docx", zipped(), ""),
+    ("letter.rtf", "{\\rtf1\\ansi The man sees bread.}", "an RTF document"),
+    ("data", b"\x00\x01\x02 bread \n", "binary"),
+    ("windows", "The man sees bread.\n".encode("utf-16"), "UTF-16 text"),
+]
+
+
+@pytest.mark.parametrize("name", ["own", "text.txt"])
+@pytest.mark.parametrize(("own", "content", "expected"), DOCUMENTS, ids=[own for own, _, _ in DOCUMENTS])
+def test_a_document_is_refused_by_its_content(
+    own: str, content: str | bytes, expected: str, name: str, undertrained: Path, run: Run, tmp_path: Path
+) -> None:
+    """Under its own name and as a .txt."""
+    file = tmp_path / (own if name == "own" else name)
+    file.write_bytes(content.encode() if isinstance(content, str) else content)
+    done = run("translate", undertrained, file)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"dragoman: {file} is {expected}")
+    assert "translate takes plain text, one text a line, and tables" in done.err
+    assert len(done.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(("own", "content", "expected"), DOCUMENTS[:11], ids=[own for own, _, _ in DOCUMENTS[:11]])
+def test_a_document_is_refused_on_standard_input(
+    own: str, content: str | bytes, expected: str, undertrained: Path, run: Run
+) -> None:
+    done = run("translate", undertrained, stdin=content.encode() if isinstance(content, str) else content)
+    assert done.code == 2
+    assert f"standard input is {expected}" in done.err or "standard input is not UTF-8" in done.err
+
+
+@pytest.mark.parametrize("name", ["job.xlf", "JOB.SDLXLIFF", "es.po.gz", "notes.md", "letter.odt", "app.properties"])
+def test_a_document_is_refused_by_its_name(name: str, undertrained: Path, run: Run, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("The man sees bread.\n", encoding="utf-8")
+    done = run("translate", undertrained, tmp_path / name)
+    assert (done.code, done.out) == (2, "")
+    assert f"{tmp_path / name} is a" in done.err
+
+
+def test_lines_can_be_translated_as_they_stand_all_the_same(
+    undertrained: Path, translator: Translator, run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "film.srt").write_text(SRT, encoding="utf-8")
+    done = run("translate", undertrained, tmp_path / "film.srt", "--format", "plain")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.split("\n")[:-1] == translator.translate(SRT.split("\n")[:-1])
+
+
+def test_prose_is_no_document(undertrained: Path, run: Run, tmp_path: Path) -> None:
+    """Tags, arrows, brackets and tabs stand in plain text too."""
+    texts = [
+        ["<b>Note:</b> the man sees bread.", "<i>A friend</i>", "The man --> bread."],
+        ["<none>", "The man sees bread.", "<b>Save</b>"],
+        ["[1]", "[Music]", "{name} sees bread."],
+        ["[The man]", '"A friend"'],
+        ["The man\tsees bread.", "A friend sells bread."],
+        ["-->", "A msgid is a key.", "PAR1 sees bread."],
+        ["WEBVTT is a format.", "XML begins with <?xml ?>."],
+    ]
+    for lines in texts:
+        (tmp_path / "prose.txt").write_text("\n".join(lines), encoding="utf-8")
+        done = run("translate", undertrained, tmp_path / "prose.txt", "--beam", "1")
+        assert done.code == 0, done.err
+        assert len(done.out.split("\n")) == len(lines) + 1
+
+
+def test_a_compressed_file_of_lines(undertrained: Path, translator: Translator, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "in.txt.gz").write_bytes(gzip.compress("\n".join(SOURCES).encode()))
+    assert run("translate", undertrained, tmp_path / "in.txt.gz").lines == translator.translate(SOURCES)
+
+
+# Tables
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options"),
+    [
+        ("pairs.tsv", "".join(f"{text}\tx y\n" for text in SOURCES), []),
+        ("texts.tsv", "".join(f"{text}\n" for text in SOURCES), []),
+        ("pairs.csv", "".join(f'"{text}",x\n' for text in SOURCES), []),
+        ("pairs.csv", "id,english\n" + "".join(f'7,"{text}"\n' for text in SOURCES), ["--column", "english"]),
+        ("pairs.tsv", "".join(f"7\t{text}\n" for text in SOURCES), ["--column", "2"]),
+        ("pairs.jsonl", "".join(json.dumps({"source": text, "reference": "x"}) + "\n" for text in SOURCES), []),
+        ("texts.jsonl", "".join(json.dumps({"en": text}) + "\n" for text in SOURCES), ["--column", "en"]),
+        ("pairs", "".join(f"{text}\tx y\n" for text in SOURCES), ["--format", "tsv"]),
+    ],
+)
+def test_the_source_column_of_a_table(
+    name: str, content: str, options: list[str], undertrained: Path, translator: Translator, run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    done = run("translate", undertrained, tmp_path / name, *options)
+    assert (done.code, done.err) == (0, "")
+    assert done.lines == translator.translate(SOURCES)
+
+
+def test_a_table_on_standard_input(undertrained: Path, translator: Translator, run: Run) -> None:
+    done = run("translate", undertrained, "--format", "tsv", stdin=TABLE.encode())
+    assert done.lines == translator.translate([source for source, _ in PAIRS[:5]])
+
+
+def test_a_row_without_a_source(undertrained: Path, translator: Translator, run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "pairs.tsv"
+    file.write_text(f"{SOURCES[0]}\tx\n\ty\n{SOURCES[1]}\tz\n", encoding="utf-8")
+    done = run("translate", undertrained, file, "--out", tmp_path / "out.txt")
+    assert done.code == 2
+    assert f"{file}, line 2: empty text" in done.err
+    done = run("translate", undertrained, file, "--on-bad-line", "skip")
+    assert done.lines == translator.translate(SOURCES[:2])
+    assert "1 line left out: empty text" in done.err
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--format", "xliff"], "--format is one of plain, tsv, csv, jsonl, parquet; got 'xliff'"),
+        (["--column", "2"], "--column is that of a table"),
+        (["--column", "0", "--format", "tsv"], "--column counts from 1"),
+        (["--on-bad-line", "x"], "--on-bad-line is error or skip"),
+    ],
+)
+def test_options_that_do_not_fit(options: list[str], expected: str, undertrained: Path, run: Run) -> None:
+    done = run("translate", undertrained, *options, stdin=TABLE.encode())
+    assert (done.code, done.out) == (2, "")
+    assert expected in done.err
+
+
+def test_a_text_has_no_format(undertrained: Path, run: Run) -> None:
+    assert "a text has neither" in run("translate", undertrained, "The man sees bread.", "--format", "tsv").err
+
+
+# Paths
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "gone.txt",
+        "gone.xlf",
+        "gone.tsv.gz",
+        "gone.en",
+        "gone.en,gone.es",
+        "./gone",
+        "../gone/file",
+        "~/gone",
+        "/gone/file",
+        "gone/",
+        "here/gone",
+        "here/my file.txt",
+        "./my file.tsv",
+        "C:\\gone",
+        "data\\gone.txt",
+    ],
+)
+def test_a_path_that_leads_nowhere_is_not_translated(
+    name: str, undertrained: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "here").mkdir()
+    done = run("translate", undertrained, name)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"dragoman: {name} does not exist; check the path.")
+    assert "pipe them in" in done.err
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "either/or?",
+        "he/she/they",
+        "9 km/h",
+        "Open file.txt now.",
+        "Open file.txt",
+        "e.g.",
+        "i.e",
+        "No.",
+        "3.5",
+        "The end.",
+        "https://example.org/a.html",
+        "/ is a slash, as in a.txt",
+        "What is a .txt?",
+        "...",
+        "a",
+        "",
+    ],
+)
+def test_a_sentence_is_no_path(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert not looks_like_path(text)
+
+
+def test_sentences_with_paths_in_them_are_translated(undertrained: Path, run: Run) -> None:
+    for text in ("either/or?", "Open file.txt now."):
+        done = run("translate", undertrained, text)
+        assert (done.code, done.err, len(done.lines)) == (0, "", 1)
+
+
+def test_a_directory_is_not_translated(
+    undertrained: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "texts").mkdir()
+    for name in ("texts", str(tmp_path)):
+        done = run("translate", undertrained, name)
+        assert (done.code, done.out) == (2, "")
+        assert f"{name} is a directory; name a file in it" in done.err
+
+
+def test_two_files_are_one_too_many(
+    undertrained: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.en", "a.es"):
+        (tmp_path / name).write_text("bread\n", encoding="utf-8")
+    assert "names two files" in run("translate", undertrained, "a.en,a.es").err
+
+
+# --out
+
+
+def test_a_file_is_written_whole(undertrained: Path, translator: Translator, run: Run, tmp_path: Path) -> None:
+    pairs = write_pairs(tmp_path / "pairs.tsv", PAIRS[:9])
+    out = tmp_path / "out.txt"
+    out.write_text("before", encoding="utf-8")
+    done = run("translate", undertrained, pairs, "--out", out)
+    assert (done.code, done.out, done.err) == (0, "", "")
+    assert out.read_text(encoding="utf-8").splitlines() == translator.translate([source for source, _ in PAIRS[:9]])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.txt", "pairs.tsv"]
+
+
+def test_what_fails_leaves_the_file_as_it_was(undertrained: Path, run: Run, tmp_path: Path) -> None:
+    """The mistake is found after the first texts were translated."""
+    lines = ["bread"] * 1100
+    (tmp_path / "in.txt").write_bytes("\n".join(lines).encode() + b"\ncaf\xe9\n")
+    out = tmp_path / "out.txt"
+    out.write_text("before", encoding="utf-8")
+    done = run("translate", undertrained, tmp_path / "in.txt", "--out", out, "--beam", "1")
+    assert done.code == 2
+    assert out.read_text(encoding="utf-8") == "before"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.txt", "out.txt"]
+
+
+def test_a_text_too_long_for_a_name_is_written_to_a_file(undertrained: Path, run: Run, tmp_path: Path) -> None:
+    out = tmp_path / "out.txt"
+    for _ in range(2):  # into a new file, and over an old one
+        assert run("translate", undertrained, " ".join(SOURCES * 50), "--beam", "1", "--out", out).code == 0
+        assert out.read_text(encoding="utf-8").count("\n") == 1
+
+
+def test_a_link_stays_a_link(undertrained: Path, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "out.txt").symlink_to(tmp_path / "real" / "out.txt")
+    assert run("translate", undertrained, "bread", "--out", tmp_path / "out.txt").code == 0
+    assert (tmp_path / "out.txt").is_symlink()
+    assert (tmp_path / "real" / "out.txt").read_text(encoding="utf-8")
+
+
+def test_a_device_is_written_to_and_not_replaced(undertrained: Path, run: Run, tmp_path: Path) -> None:
+    import os
+
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        assert run("translate", undertrained, "bread", "--out", pipe).code == 0
+        assert os.read(reader, 1000).endswith(b"\n")
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize(
+    ("out", "expected"),
+    [("gone/out.txt", "could not be written"), (".", "it is a directory"), ("in.txt", "is the file to be translated")],
+)
+def test_a_file_that_cannot_be_written(
+    out: str, expected: str, undertrained: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in.txt").write_text("bread\n", encoding="utf-8")
+    done = run("translate", undertrained, "in.txt", "--out", out)
+    assert (done.code, done.out) == (2, "")
+    assert expected in done.err
+    assert (tmp_path / "in.txt").read_text(encoding="utf-8") == "bread\n"

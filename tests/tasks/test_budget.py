@@ -1,0 +1,90 @@
+"""A translator trained within a time budget, on a machine that becomes slower."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from dragoman.batch import Batch
+from dragoman.data.dataset import Part
+from dragoman.graph import Array
+from dragoman.loss import Loss
+from dragoman.tasks import decisions
+from dragoman.tasks.configuration import resolved
+from dragoman.tasks.model import load_facts
+from dragoman.tasks.planning import Speed
+from dragoman.tasks.training import train_translator
+from dragoman.training import Watcher, loop
+from dragoman.training.checkpoints import Checkpoints
+from dragoman.training.interrupts import Interrupts
+from dragoman.training.loop import Training
+from tests.tasks.models import tiny, told_history
+
+GIVEN = tiny({"stopping": {"epochs": None, "budget": "100s"}, "data": {"protect": False}})
+
+
+class Machine(Watcher):
+    """One second a step as measured, from half of the budget on 2.2; Ctrl-C after a step, if asked."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.seconds, self.interrupt_at, self.interrupts = 0.0, 0, Interrupts()
+        whole = Part.batch
+
+        def batch(part: Part, items: Array) -> Batch:
+            if len(part) > 200:
+                self.seconds += 2.2 if self.seconds > 50 else 1.0
+            return whole(part, items)
+
+        monkeypatch.setattr(Part, "batch", batch)
+        monkeypatch.setattr(loop, "time", SimpleNamespace(monotonic=lambda: self.seconds))
+        monkeypatch.setattr(decisions, "measure", lambda *_: Speed(1000, 1.0, 100.0, 10, 0.0, 2**20))
+
+    def step(self, step: int, loss: Loss, training: Training) -> None:
+        if step == self.interrupt_at:
+            self.interrupts.signal = signal.SIGINT
+
+    def train(self, out: Path, given: dict[str, Any] = GIVEN, interrupt_at: int = 0) -> tuple[Any, list[str]]:
+        told: list[str] = []
+        self.interrupt_at, self.interrupts = interrupt_at, Interrupts()
+        return train_translator(given, out, self, self.interrupts, told.append)[1], told
+
+
+def test_the_rate_falls_to_its_end_on_a_machine_that_becomes_slower(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = Machine(monkeypatch)
+    outcome, told = machine.train(tmp_path / "model")
+    history = told_history(tmp_path / "model")
+    steps = load_facts(tmp_path / "model").training["steps"]
+    assert outcome.reason == f"all {steps} steps were taken"
+    assert history[-1]["rate"] == pytest.approx(0, abs=1e-6)
+    assert 85 < machine.seconds <= 100
+    assert steps < 75
+    assert history[-1]["planned_steps"] == steps
+    assert any("new_plans" in line for line in history)
+    settings = resolved(tmp_path / "model" / "configuration.toml")
+    assert (settings.stopping.steps, settings.optimizer.schedule_steps) == (None, 90)
+    assert any("about 90 steps, planned again when the pace changes" in text for text in told)
+    found = Checkpoints(tmp_path / "model" / "checkpoints").load()
+    assert found is not None
+    assert found[1]["plan"]["steps"] == steps
+    again, _ = machine.train(tmp_path / "model")
+    assert (again.records, again.reason) == ([], outcome.reason)
+
+
+def test_a_resumed_training_keeps_its_plan_and_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = Machine(monkeypatch)
+    machine.train(tmp_path / "model", interrupt_at=62)
+    found = Checkpoints(tmp_path / "model" / "checkpoints").load()
+    assert found is not None
+    plan = found[1]["plan"]["steps"]
+    assert plan < 90
+    machine.seconds += 1e6  # a pause does not count
+    without = tiny({"stopping": {"epochs": None}, "data": {"protect": False}})
+    machine.train(tmp_path / "model", without)
+    assert load_facts(tmp_path / "model").training["steps"] == plan, "without the budget the plan stays"
+    assert told_history(tmp_path / "model")[-1]["rate"] == pytest.approx(0, abs=1e-6)

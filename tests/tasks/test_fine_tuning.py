@@ -1,0 +1,267 @@
+"""Fine-tuning: its own recipe, the starting model as the one to beat, old pairs mixed in, scores before and after."""
+
+from __future__ import annotations
+
+import shutil
+from functools import cache
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dragoman import Translator
+from dragoman.data.protection import STANDINS
+from dragoman.errors import ConfigurationError
+from dragoman.tasks.configuration import configuration, merged, resolved
+from dragoman.tasks.corpus import open_corpus
+from dragoman.tasks.model import load_facts, load_testing
+from dragoman.tasks.training import TranslatorTraining, train_translator
+from dragoman.tasks.translator import Choice
+from dragoman.training import Outcome, Watcher
+from dragoman.training.interrupts import Interrupts
+from tests.tasks import models
+from tests.tasks.models import WORD_PAIRS, WORDS, place, told_history, write_pairs
+from tests.tasks.test_resuming import check_same, stopped
+
+FEW = WORDS[:4]
+NEW_PAIRS = [(" ".join(w for w, _ in words), " ".join(w for _, w in words)) for words in product(FEW, repeat=3)]
+
+
+@cache
+def new_file() -> str:
+    """64 sentences of three words: as long as the model has never seen, of few of its words."""
+    return write_pairs(place() / "new.tsv", NEW_PAIRS)
+
+
+def tuning(*changes: dict[str, Any]) -> dict[str, Any]:
+    start = {"start": {"model": str(models.taught())}}
+    return merged(start, {"threads": 1, "data": {"files": [new_file()], "shares": [0.6, 0.2, 0.2]}}, *changes)
+
+
+class Notices(Watcher):
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+
+    def notice(self, text: str) -> None:
+        self.heard.append(text)
+
+
+def tuned(out: Path, *changes: dict[str, Any]) -> tuple[Translator, Outcome, list[str]]:
+    watcher, told = Notices(), list[str]()
+    translator, outcome = train_translator(tuning(*changes), out, watcher, None, told.append)
+    return translator, outcome, told + watcher.heard
+
+
+def bleu(translator: Translator, pairs: list[tuple[str, str]]) -> float:
+    return translator.evaluate(pairs, Choice(beam=1)).bleu.value
+
+
+# The recipe
+
+
+def test_fine_tuning_has_its_own_recipe(taught: Path, tmp_path: Path) -> None:
+    tuned(tmp_path / "model")
+    settings = resolved(tmp_path / "model" / "configuration.toml")
+    assert settings.optimizer.rate == pytest.approx(0.0003)
+    assert (settings.stopping.epochs, settings.stopping.patience) == (10, 3)
+
+
+def test_what_is_given_wins_over_the_recipe_of_fine_tuning(taught: Path, tmp_path: Path) -> None:
+    given = {"optimizer": {"rate": 0.002}, "stopping": {"epochs": 2, "patience": 1}}
+    tuned(tmp_path / "model", given)
+    settings = resolved(tmp_path / "model" / "configuration.toml")
+    assert (settings.optimizer.rate, settings.stopping.epochs, settings.stopping.patience) == (0.002, 2, 1)
+
+
+def test_without_a_selection_part_there_is_no_patience(taught: Path, tmp_path: Path) -> None:
+    tuned(tmp_path / "model", {"data": {"shares": [0.8, 0.0, 0.2]}, "stopping": {"epochs": 1}})
+    assert resolved(tmp_path / "model" / "configuration.toml").stopping.patience is None
+
+
+def test_a_fine_tuned_model_still_knows_what_it_knew(taught: Path, tmp_path: Path) -> None:
+    base, old = Translator.load(taught), load_testing(taught)
+    translator, _, _ = tuned(tmp_path / "model")
+    assert base.evaluate(old).accuracy > 0.8, "or nothing is tested"
+    assert translator.evaluate(old).accuracy >= base.evaluate(old).accuracy - 0.02
+    new = load_testing(tmp_path / "model")
+    assert translator.evaluate(new).error < base.evaluate(new).error
+
+
+# The starting model is the one to beat
+
+
+def test_the_starting_model_is_scored_first(taught: Path, tmp_path: Path) -> None:
+    _, outcome, _ = tuned(tmp_path / "model", {"stopping": {"epochs": 2}})
+    first = told_history(tmp_path / "model")[0]
+    assert (first["step"], first["epoch"], first["best"]) == (0, 0.0, True)
+    base = Translator.load(taught)
+    tokenizers = base.source_tokenizer, base.reference_tokenizer
+    part = open_corpus(configuration(tuning()).data).dataset(0, tokenizers).part("selection")
+    pairs = list(zip(part.texts("source"), part.texts("reference"), strict=True))
+    assert first["selection_error"] == pytest.approx(base.evaluate(pairs).error, abs=1e-5)
+    assert len(outcome.records) == 3
+
+
+@pytest.mark.parametrize("on_disk", [True, False])
+def test_the_starting_model_is_kept_if_nothing_is_better(on_disk: bool, taught: Path, tmp_path: Path) -> None:
+    harmful = {"optimizer": {"rate": 0.5, "averaging": 0.0}, "stopping": {"epochs": 3}}
+    out = tmp_path / "model" if on_disk else None
+    watcher = Notices()
+    translator, outcome = train_translator(tuning(harmful), out, watcher)
+    assert [record.best for record in outcome.records] == [True, False, False, False]
+    before = Translator.load(taught).network.theta.values
+    np.testing.assert_array_equal(translator.network.theta.values, before)
+    assert any("nothing was better than the model that training started from" in text for text in watcher.heard)
+    if out is not None:
+        np.testing.assert_array_equal(Translator.load(out).network.theta.values, before)
+        assert (out / "checkpoints" / "best").read_text() == "step-00000000\n"
+
+
+# Before and after
+
+
+def test_old_and_new_scores_stand_side_by_side(taught: Path, tmp_path: Path) -> None:
+    translator, _, _ = tuned(tmp_path / "model")
+    rows = {row["pairs"]: row for row in load_facts(tmp_path / "model").training["compared"]}
+    assert list(rows) == ["new, selection part", "new, testing part", "old, testing part"]
+    base, old = Translator.load(taught), load_testing(taught)
+    for name, pairs in (("old, testing part", old), ("new, testing part", load_testing(tmp_path / "model"))):
+        assert rows[name]["count"] == len(pairs)
+        assert rows[name]["bleu"] == pytest.approx([bleu(base, pairs), bleu(translator, pairs)], abs=0.01)
+    again = tuned(tmp_path / "model")
+    assert again[1].records == []
+    assert load_facts(tmp_path / "model").training["compared"] == list(rows.values())
+
+
+def test_old_testing_pairs_that_are_trained_on_now_say_nothing_about_forgetting(taught: Path, tmp_path: Path) -> None:
+    file = write_pairs(tmp_path / "all.tsv", [*NEW_PAIRS, *load_testing(taught)])
+    other_parts = {"seed": 1, "stopping": {"epochs": 1}}
+    tuned(tmp_path / "model", {"data": {"files": [file], "shares": [0.8, 0.1, 0.1]}}, other_parts)
+    rows = {row["pairs"]: row for row in load_facts(tmp_path / "model").training["compared"]}
+    assert 0 < rows["old, testing part"]["count"] < len(load_testing(taught)) / 2
+
+
+# Replay
+
+
+def parts_of(out: Path | None, *changes: dict[str, Any]) -> tuple[dict[str, set[str]], list[str]]:
+    """The sources of every part that a fine-tuning has, and what is told."""
+    told: list[str] = []
+    training = TranslatorTraining(tuning(*changes), out, Watcher(), Interrupts(), told.append)
+    found = {name: set(training.dataset.part(name).texts("source")) for name in ("training", "selection", "testing")}
+    assert len(training.dataset.part("training").lengths()) == len(training.dataset.part("training"))
+    return found, told
+
+
+def test_as_many_old_pairs_as_new_ones_are_mixed_in_and_none_that_is_judged_by(taught: Path) -> None:
+    found, told = parts_of(None)
+    plain, _ = parts_of(None, {"start": {"replay": 0}})
+    old = found["training"] - plain["training"]
+    base = open_corpus(resolved(taught / "configuration.toml").data).dataset(0)
+    assert len(old) == len(plain["training"])
+    assert old <= set(base.part("training").texts("source"))
+    assert not old & {source for source, _ in load_testing(taught)}
+    assert (found["selection"], found["testing"]) == (plain["selection"], plain["testing"])
+    assert any(f"{len(old)} old pairs of" in text and "--replay 0" in text for text in told)
+
+
+def test_old_pairs_whose_source_is_among_the_new_ones_are_left_out(taught: Path, tmp_path: Path) -> None:
+    """They would be judged by, or contradict what is new."""
+    base = open_corpus(resolved(taught / "configuration.toml").data).dataset(0).part("training")
+    texts = list(base.texts("source"))
+    file = write_pairs(tmp_path / "new.tsv", [*NEW_PAIRS, *((source, "nuevo") for source in texts[:100])])
+    found, _ = parts_of(None, {"seed": 1, "data": {"files": [file]}, "start": {"replay": 1000}})
+    everything = {source for source, _ in NEW_PAIRS} | set(texts[:100])
+    assert found["training"] - everything == set(texts[100:])
+
+
+def test_the_batches_of_a_mixture_are_those_of_its_pairs(taught: Path) -> None:
+    training = TranslatorTraining(tuning(), None, Watcher(), Interrupts(), lambda text: None)
+    part = training.dataset.part("training")
+    translator = Translator.load(taught)
+    read = [part.batch(np.array([item])).source for item in range(len(part))]
+    texts = translator.source_tokenizer.decode([batch.labels for batch in read if batch is not None])
+    plain = [item for item, text in enumerate(texts) if not set(text) & set(STANDINS)]  # pairs that are as they were
+    items = np.array(plain)[[-1, 0, len(plain) // 2, 1, 2]]
+    batch = part.batch(items)
+    order = [*sorted(items[items < len(part.samples)], key=list(items).index)]
+    order += [item for item in items if item >= len(part.samples)]
+    sources, references = list(part.texts("source")), list(part.texts("reference"))
+    pairs = [(sources[item], references[item]) for item in order]
+    [expected] = translator._batches(pairs)
+    assert batch.source is not None
+    assert expected.source is not None
+    for found, wanted in ((batch, expected), (batch.source, expected.source)):
+        np.testing.assert_array_equal(found.labels, wanted.labels)
+        np.testing.assert_array_equal(found.offsets, wanted.offsets)
+    np.testing.assert_array_equal(batch.targets, expected.targets)  # type: ignore[arg-type]
+
+
+def test_of_a_folder_of_parts_the_training_part_alone_is_replayed(tmp_path: Path) -> None:
+    """Whatever the seed would split."""
+    parts = {"training": WORD_PAIRS[:150], "selection": WORD_PAIRS[150:170], "testing": WORD_PAIRS[170:]}
+    (tmp_path / "parts").mkdir()
+    for name, pairs in parts.items():
+        write_pairs(tmp_path / "parts" / f"{name}.tsv", pairs)
+    few = {"network": {"depth": 16, "perceptron_depth": 16, "heads": 2}, "stopping": {"steps": 1}}
+    train_translator({"data": {"files": [str(tmp_path / "parts")]}, "threads": 1, **few}, tmp_path / "base")
+    found, _ = parts_of(None, {"start": {"model": str(tmp_path / "base"), "replay": 1000}})
+    old = found["training"] - {source for source, _ in NEW_PAIRS}
+    assert old == {source for source, _ in parts["training"]}
+
+
+def moved_base(taught: Path, tmp_path: Path) -> tuple[Path, Path]:
+    """A model whose corpus can be taken away: (model, corpus)."""
+    corpus = tmp_path / "old.tsv"
+    shutil.copy(resolved(taught / "configuration.toml").data.files[0], corpus)
+    model = Path(shutil.copytree(taught, tmp_path / "base"))
+    text = (model / "configuration.toml").read_text(encoding="utf-8")
+    (model / "configuration.toml").write_text(text.replace("words.tsv", "old.tsv").replace(str(place()), str(tmp_path)))
+    return model, corpus
+
+
+@pytest.mark.parametrize("missing", ["corpus", "configuration", "changed"])
+def test_a_corpus_that_is_not_at_hand_is_told(missing: str, taught: Path, tmp_path: Path) -> None:
+    model, corpus = moved_base(taught, tmp_path)
+    start = {"start": {"model": str(model)}}
+    _, told = parts_of(None, start)
+    assert any("old pairs of" in text for text in told)
+    if missing == "corpus":
+        corpus.unlink()
+    elif missing == "changed":
+        corpus.write_text(corpus.read_text(encoding="utf-8") + "more\tmás\n", encoding="utf-8")
+    else:
+        (model / "configuration.toml").unlink()
+    found, told = parts_of(None, start)
+    assert found == parts_of(None, {"start": {"replay": 0}})[0]
+    assert any("no old pairs are mixed in, so the model may forget" in text for text in told)
+    with pytest.raises(ConfigurationError, match=r"20 old pairs are to be mixed in, but .*; put the files back"):
+        parts_of(None, start, {"start": {"replay": 20}})
+
+
+def test_a_fine_tuning_that_was_stopped_ends_like_one_that_was_not(taught: Path, tmp_path: Path) -> None:
+    settings = tuning({"optimizer": {"batch": 16}, "stopping": {"epochs": 3}})
+    train_translator(settings, tmp_path / "whole")
+    assert resolved(tmp_path / "whole" / "configuration.toml").start.replay == 38
+    for step in (2, 9):
+        stopped(settings, tmp_path / "model", step)
+    train_translator(settings, tmp_path / "model")
+    check_same(tmp_path / "model", tmp_path / "whole")
+
+
+def test_a_training_whose_old_pairs_are_gone_is_not_resumed_without_them(taught: Path, tmp_path: Path) -> None:
+    model, corpus = moved_base(taught, tmp_path)
+    settings = tuning({"start": {"model": str(model)}})
+    stopped(settings, tmp_path / "model", 2)
+    with pytest.raises(ConfigurationError, match=r"start\.replay = 38 then, 5 now"):
+        train_translator(merged(settings, {"start": {"replay": 5}}), tmp_path / "model")
+    corpus.unlink()
+    with pytest.raises(ConfigurationError, match=r"this training has 38 old pairs, but .*old\.tsv does not exist"):
+        train_translator(settings, tmp_path / "model")
+
+
+def test_replay_needs_a_model_to_start_from() -> None:
+    with pytest.raises(ConfigurationError, match="no model whose old pairs could be mixed in"):
+        configuration({"start": {"replay": 5}})
