@@ -43,19 +43,19 @@ def run(arguments: argparse.Namespace, name: str) -> dict[str, Any]:
 
     from dragoman.tasks.model import load_testing
     from dragoman.tasks.training import train_translator
-    from dragoman.tasks.translator import Choice
+    from dragoman.tasks.translator import DecodingOptions
     from dragoman.training import History
 
     out = Path(arguments.work) / name
     translator, _ = train_translator(settings(arguments, name), out, tell=lambda text: print(text, file=sys.stderr))
     with threadpool_limits(1):
-        found = translator.evaluate(load_testing(out), Choice(beam=4))
+        found = translator.evaluate(load_testing(out), DecodingOptions(beam=4))
     history = History(out / "history.jsonl").lines()
     return {
         "architecture": name,
         "parameters": translator.facts.parameters,
         "tokens_per_second": statistics.median(line["tokens_per_second"] for line in history),
-        "selection_error": min(line["selection_error"] for line in history),
+        "validation_error": min(line["validation_error"] for line in history),
         "sentences": found.sentences,
         "accuracy": found.accuracy,
         "bleu": [found.bleu.value, found.bleu.low, found.bleu.high, found.bleu.signature],

@@ -22,7 +22,7 @@ from dragoman.data.corpora import phrases
 from dragoman.tasks.configuration import merged
 from dragoman.tasks.model import load_testing
 from dragoman.tasks.training import train_translator
-from dragoman.tasks.translator import Choice, Translator
+from dragoman.tasks.translator import DecodingOptions, Translator
 
 Pair = tuple[str, str]
 LONGEST = 8  # words of a source of the base
@@ -68,7 +68,7 @@ def train(settings: dict[str, Any], out: Path) -> Translator:
 def row(name: str, translator: Translator, old: list[Pair], new: list[Pair]) -> dict[str, Any]:
     found: dict[str, Any] = {"way": name, "steps": translator.facts.training.get("steps")}
     for which, pairs in (("old", old), ("new", new)):
-        analysis = translator.evaluate(pairs, Choice(beam=1))
+        analysis = translator.evaluate(pairs, DecodingOptions(beam=1))
         found |= {
             f"{which} BLEU": round(analysis.bleu.value, 2),
             f"{which} chrF": round(analysis.chrf.value, 2),

@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     translator.network.theta.assign(found[0]["average"])
     last = translator.translate(sources, beam=4)
     history = History(out / "history.jsonl").lines()
-    best = min(history, key=lambda line: line["selection_error"])
+    best = min(history, key=lambda line: line["validation_error"])
     shutil.rmtree(out)
     return {
         "pairs": arguments.pairs,
@@ -73,8 +73,8 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         "seed": arguments.seed,
         "parameters": translator.facts.parameters,
         "best_epoch": best["epoch"],
-        "validation_error": round(best["selection_error"], 4),
-        "validation_accuracy": round(best["selection_accuracy"], 4),
+        "validation_error": round(best["validation_error"], 4),
+        "validation_accuracy": round(best["validation_accuracy"], 4),
         "training_error": round(history[-1]["training_error"], 4),
         "bleu": round(BLEU().corpus_score(written, references).score, 2),
         "chrf": round(CHRF().corpus_score(written, references).score, 2),
@@ -90,7 +90,7 @@ def _validation(settings: dict[str, Any], seed: int) -> Any:
     from dragoman.tasks.configuration import configuration
     from dragoman.tasks.corpus import open_corpus
 
-    return open_corpus(configuration(settings).data).dataset(seed).part("selection")
+    return open_corpus(configuration(settings).data).dataset(seed).part("validation")
 
 
 def table(results: Path) -> str:

@@ -57,10 +57,10 @@ def run(arguments: argparse.Namespace, preset: str) -> dict[str, Any]:
 
     from dragoman.tasks.model import load_testing
     from dragoman.tasks.training import train_translator
-    from dragoman.tasks.translator import Choice
-    from dragoman.training import History, Record, Watcher
+    from dragoman.tasks.translator import DecodingOptions
+    from dragoman.training import Callback, History, Record
 
-    class Tell(Watcher):
+    class Tell(Callback):
         def record(self, record: Record) -> None:
             print(json.dumps(record.as_dict()), file=sys.stderr, flush=True)
 
@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace, preset: str) -> dict[str, Any]:
     translator, outcome = train_translator(settings(arguments, preset), out, Tell())
     trained = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     with threadpool_limits(1):
-        found = translator.evaluate(load_testing(out), Choice(beam=arguments.beam))
+        found = translator.evaluate(load_testing(out), DecodingOptions(beam=arguments.beam))
     history = History(out / "history.jsonl").lines()
     reached = [line for line in history if line["training_accuracy"] >= 0.90]
     facts = translator.facts
@@ -84,8 +84,8 @@ def run(arguments: argparse.Namespace, preset: str) -> dict[str, Any]:
         "epochs_to_090": reached[0]["epoch"] if reached else None,
         "seconds_to_090": reached[0]["seconds"] if reached else None,
         "training_accuracy": history[-1]["training_accuracy"],
-        "selection_error": min(line["selection_error"] for line in history),
-        "selection_accuracy": max(line["selection_accuracy"] for line in history),
+        "validation_error": min(line["validation_error"] for line in history),
+        "validation_accuracy": max(line["validation_accuracy"] for line in history),
         "sentences": found.sentences,
         "error": found.error,
         "accuracy": found.accuracy,

@@ -21,7 +21,7 @@ import numpy as np
 
 from dragoman import Translator, WordVectors, preset
 from dragoman.analysis.testing import TestingAnalysis
-from dragoman.tasks.translator import Choice
+from dragoman.tasks.translator import DecodingOptions
 
 TESTED = 2000
 Pair = tuple[str, str]
@@ -54,7 +54,7 @@ def scored(file: Path, testing: list[Pair], seed: int, vectors: dict[str, Any]) 
     translator = Translator.train(
         file, preset="small", seed=seed, data={"shares": [0.95, 0.05, 0.0]}, start={"vectors": vectors}
     )
-    return translator.evaluate(testing, Choice(beam=4))
+    return translator.evaluate(testing, DecodingOptions(beam=4))
 
 
 def told(name: str, found: list[TestingAnalysis]) -> str:

@@ -13,13 +13,13 @@ from dragoman.data import Batching, BatchStream, LabelPairs, toy_pairs
 from dragoman.decoding import Greedy, decode
 from dragoman.loss import LossIndex
 from dragoman.optimization import Adam, Cosine
-from dragoman.training import Record, Stopping, Watcher, train
+from dragoman.training import Callback, Record, Stopping, train
 
 SYMBOLS, LONGEST, STEPS, BATCH = 8, 7, 1000, 64
 LABELS = 4 + SYMBOLS  # pad, unknown, start, end, and the symbols
 
 
-class Tell(Watcher):
+class Tell(Callback):
     def record(self, record: Record) -> None:
         print(f"  epoch {record.epoch:g}: {record.training}")
 
@@ -31,7 +31,7 @@ def main() -> int:
 
     network = Transformer(
         TransformerConfiguration(
-            source_vocabulary=LABELS, reference_vocabulary=LABELS, depth=32, perceptron_depth=64, block="pre"
+            source_vocabulary=LABELS, target_vocabulary=LABELS, depth=32, perceptron_depth=64, block="pre"
         )
     )
     print(f"reverse a sequence: {len(training):,} training pairs, {network.count():,} parameters")

@@ -15,7 +15,7 @@ from dragoman.batch import Batch
 from dragoman.data.toys import recall_batch
 from dragoman.errors import NonFiniteError, ShapeError
 from dragoman.graph import Array, backpropagate, value_of
-from dragoman.layers import Cell, CellKind, Embedding, Initial, Recurrent, Run
+from dragoman.layers import Cell, CellKind, Embedding, ForwardContext, Initializer, Recurrent
 from dragoman.loss import Loss, LossIndex
 from dragoman.networks import RecurrentNetwork, RecurrentNetworkConfiguration
 from dragoman.optimization import Adam, Constant, Cosine, GradientDescent
@@ -27,7 +27,7 @@ B, T, P, M = 3, 5, 2, 4
 
 def layers(kind: CellKind, count: int = 1, activation: str = "tanh") -> list[Cell]:
     """Cells in float64 whose every parameter is something."""
-    stack = Recurrent(kind, P, M, Initial(3, np.float64), count, activation=activation)
+    stack = Recurrent(kind, P, M, Initializer(3, np.float64), count, activation=activation)
     rng = np.random.default_rng(4)
     for parameter in stack.parameters():
         parameter.value[...] += rng.normal(0, 0.3, parameter.shape)
@@ -165,7 +165,7 @@ def test_cells_before_training() -> None:
     back = {name: found[0] for name, found in norms.items()}
     assert back["RNN, weights × 0.7"] < 1e-8 < 1e-5 < back["RNN"] < 1 < 100 < back["RNN, weights × 2"]
     assert back["GRU"] < 1e-6 < 1e-4 < back["LSTM"] < 1  # a GRU's gate is half open: half of the state is replaced
-    initial = Initial(0, np.float64)
+    initial = Initializer(0, np.float64)
     embedding = Embedding(50, 16, initial, "none")
     x = embedded(embedding, labels)
     np.testing.assert_array_equal(x[1, 2], value_of(embedding.table)[labels[1, 2]])
@@ -253,4 +253,4 @@ def test_what_lies_before_the_cut_is_not_learnt() -> None:
         _, gradient = LossIndex().differentiate(network, batch)
         assert bool(np.abs(gradient[place]).max() > 0) == heard
         assert np.abs(gradient).max() > 0
-    np.testing.assert_array_equal(value_of(network(batch, Run())), value_of(network.plain(batch)))
+    np.testing.assert_array_equal(value_of(network(batch, ForwardContext())), value_of(network.plain(batch)))

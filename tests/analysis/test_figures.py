@@ -39,15 +39,15 @@ def weights(*shape: int) -> Array:
 
 
 def history(count: int) -> list[dict[str, Any]]:
-    """Training goes on falling; selection is best at the sixth evaluation of ten, and best so far until then."""
+    """Training goes on falling; validation is best at the sixth evaluation of ten, and best so far until then."""
     return [
         {
             "epoch": 0.5 * i,
             "step": 50 * i,
             "training_error": 5 * math.exp(-i / 4),
             "training_accuracy": 1 - 0.9 * math.exp(-i / 4),
-            "selection_error": 3 + 0.05 * (i - 6) ** 2,
-            "selection_accuracy": 0.6 - 0.01 * (i - 6) ** 2,
+            "validation_error": 3 + 0.05 * (i - 6) ** 2,
+            "validation_accuracy": 0.6 - 0.01 * (i - 6) ** 2,
             "best": i <= 6,
         }
         for i in range(1, count + 1)
@@ -137,25 +137,25 @@ def test_two_panels_with_two_curves_each_from_the_log() -> None:
     for axes, panel in zip(figure.axes, ("error", "accuracy"), strict=True):
         drawn = curves(axes)
         assert drawn["training"] == (epochs, [line[f"training_{panel}"] for line in log])
-        assert drawn["selection"] == (epochs, [line[f"selection_{panel}"] for line in log])
-        assert drawn["best: epoch 3"] == ([3.0], [log[5][f"selection_{panel}"]])
+        assert drawn["validation"] == (epochs, [line[f"validation_{panel}"] for line in log])
+        assert drawn["best: epoch 3"] == ([3.0], [log[5][f"validation_{panel}"]])
         assert axes.get_xlabel() == "epoch"
     assert figure.axes[0].get_title(loc="right") == "at the best: 3"
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["training", "selection", "best: epoch 3"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["training", "validation", "best: epoch 3"]
 
 
 def test_evaluations_without_a_number_are_passed_over() -> None:
     log = history(4)
-    log[0]["selection_error"] = None
-    del log[1]["selection_error"]
+    log[0]["validation_error"] = None
+    del log[1]["validation_error"]
     log[2]["training_error"] = math.nan
     drawn = curves(history_figure(log).axes[0])
-    assert drawn["selection"][0] == [1.5, 2.0]
+    assert drawn["validation"][0] == [1.5, 2.0]
     assert drawn["training"][0] == [0.5, 1.0, 2.0]
 
 
-def test_without_selection_the_best_is_marked_on_training() -> None:
-    log = [{k: v for k, v in line.items() if not k.startswith(("selection", "epoch"))} for line in history(8)]
+def test_without_validation_the_best_is_marked_on_training() -> None:
+    log = [{k: v for k, v in line.items() if not k.startswith(("validation", "epoch"))} for line in history(8)]
     for axes, panel in zip(history_figure(log).axes, ("error", "accuracy"), strict=True):
         drawn = curves(axes)
         assert drawn.keys() == {"training", "best: step 300"}
@@ -166,7 +166,7 @@ def test_without_selection_the_best_is_marked_on_training() -> None:
 def test_a_history_may_be_bare_but_not_empty() -> None:
     (line,) = history(1)
     line["best"] = False
-    assert curves(history_figure([line]).axes[0]).keys() == {"training", "selection"}
+    assert curves(history_figure([line]).axes[0]).keys() == {"training", "validation"}
     with pytest.raises(DataError, match="without evaluations"):
         history_figure([])
 

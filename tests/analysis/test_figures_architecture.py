@@ -132,7 +132,7 @@ def test_a_bracket_spans_what_is_repeated(block: str) -> None:
 def test_the_widest_texts_stay_inside_their_boxes(positions: Any) -> None:
     configuration = TransformerConfiguration(
         source_vocabulary=250_000,
-        reference_vocabulary=250_000,
+        target_vocabulary=250_000,
         depth=1024,
         perceptron_depth=4096,
         heads=16,

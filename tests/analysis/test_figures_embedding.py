@@ -13,7 +13,7 @@ from dragoman.analysis.figures.canvas import in_lines
 from dragoman.batch import Batch
 from dragoman.errors import NonFiniteError, ShapeError
 from dragoman.graph import Array, Parameter, Value
-from dragoman.layers import Initial, Run
+from dragoman.layers import ForwardContext, Initializer
 from dragoman.loss import LossIndex
 from dragoman.networks import Network
 from dragoman.operations import embed, linear, mean_rows
@@ -31,12 +31,12 @@ class Neighbours(Network):
     output: Value
 
     def __init__(self) -> None:
-        initial = Initial(0)
+        initial = Initializer(0)
         self.table = Parameter(initial.normal(len(WORDS), 6, 0.1))
         self.output = Parameter(initial.normal(6, len(WORDS), 0.1))
         self._bind()
 
-    def __call__(self, batch: Batch, run: Run | None = None) -> Value:
+    def __call__(self, batch: Batch, run: ForwardContext | None = None) -> Value:
         return linear(mean_rows(embed(self.table, labels=batch.labels), offsets=batch.offsets), self.output)
 
 

@@ -85,7 +85,7 @@ def curves(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[float]]:
 def test_a_recurrent_model_beside_untrained_cells_of_its_size(
     turned: bool, both: bool, curves: dict[str, list[float]]
 ) -> None:
-    sizes = {"depth": 6, "units": 8, "source_vocabulary": 9, "reference_vocabulary": 9}
+    sizes = {"depth": 6, "units": 8, "source_vocabulary": 9, "target_vocabulary": 9}
     c = RecurrentConfiguration(cell="lstm", layers=2, reversed=turned, bidirectional=both, **sizes)
     network = EncoderDecoder(c, seed=5)
     back, errors = gradients(translator(network), "seven..").axes
@@ -107,7 +107,7 @@ def test_a_recurrent_model_beside_untrained_cells_of_its_size(
 
 
 def test_a_transformer_lends_its_depth(curves: dict[str, list[float]]) -> None:
-    c = TransformerConfiguration(source_vocabulary=9, reference_vocabulary=9, depth=8, perceptron_depth=8, heads=2)
+    c = TransformerConfiguration(source_vocabulary=9, target_vocabulary=9, depth=8, perceptron_depth=8, heads=2)
     back, _ = gradients(translator(Transformer(c)), "seven..").axes
     assert list(drawn(back)) == list(UNTRAINED)
     told = "This model is a Transformer; cells of its depth (8 → 8) before training"
@@ -115,7 +115,7 @@ def test_a_transformer_lends_its_depth(curves: dict[str, list[float]]) -> None:
 
 
 def test_the_testing_sentences_are_joined(curves: dict[str, list[float]], monkeypatch: pytest.MonkeyPatch) -> None:
-    c = RecurrentConfiguration(cell="rnn", depth=2, units=2, source_vocabulary=9, reference_vocabulary=9)
+    c = RecurrentConfiguration(cell="rnn", depth=2, units=2, source_vocabulary=9, target_vocabulary=9)
     asked = translator(EncoderDecoder(c))
     asked.directory = "there"
     monkeypatch.setattr(figures, "load_testing", lambda directory: [("abc", "x"), ("abcde", "y")])
@@ -127,6 +127,6 @@ def test_the_testing_sentences_are_joined(curves: dict[str, list[float]], monkey
 
 @pytest.mark.parametrize("text", [None, ""])
 def test_without_a_label_there_is_nothing_to_measure(text: str | None) -> None:
-    c = RecurrentConfiguration(cell="rnn", depth=2, units=2, source_vocabulary=9, reference_vocabulary=9)
+    c = RecurrentConfiguration(cell="rnn", depth=2, units=2, source_vocabulary=9, target_vocabulary=9)
     with pytest.raises(ConfigurationError, match="testing sentences or a text, and there is none: --text"):
         gradients(translator(EncoderDecoder(c)), text)

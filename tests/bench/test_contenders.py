@@ -14,7 +14,7 @@ from dragoman.bench.material import padded
 from dragoman.bench.worker import answer, make_contender
 from dragoman.bench.workloads import TRAINING
 from dragoman.engines import VARIABLE
-from dragoman.layers import Run
+from dragoman.layers import ForwardContext
 from dragoman.networks import Transformer, TransformerConfiguration
 from tests.bench.materials import decoding_material, relative_material, steps_material
 
@@ -46,7 +46,7 @@ def test_both_sides_drop_as_much(tmp_path: Path) -> None:
     assert theirs.network.training
     assert {module.p for module in theirs.network.modules() if type(module).__name__ == "Dropout"} == {0.1}
     batch, index = ours.batches[0], ours.training.loss_index
-    dropped = [index.differentiate(ours.network, batch, Run(noise))[0].error for noise in _noises(200)]
+    dropped = [index.differentiate(ours.network, batch, ForwardContext(noise))[0].error for noise in _noises(200)]
     torch.manual_seed(0)
     theirs_dropped = [float(theirs._error(theirs.batches[0]).detach()) for _ in range(200)]
     assert np.mean(dropped) == pytest.approx(np.mean(theirs_dropped), abs=4 * np.std(dropped) * (2 / 200) ** 0.5)
@@ -54,9 +54,9 @@ def test_both_sides_drop_as_much(tmp_path: Path) -> None:
 
 
 def _noises(count: int) -> list[Any]:
-    from dragoman.operations import Noise
+    from dragoman.operations import DropoutKey
 
-    return [Noise(0, step) for step in range(count)]
+    return [DropoutKey(0, step) for step in range(count)]
 
 
 @pytest.mark.parametrize("block", ["pre", "post"])

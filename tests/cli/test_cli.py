@@ -18,7 +18,7 @@ from tests.cli.running import Run, dragoman
 @pytest.mark.ledger("T-6.2-params", "T-F6-F10")
 @pytest.mark.parametrize(("preset", "total"), [("small", "1,166,966"), ("medium", "2,822,902"), ("large", "6,950,390")])
 def test_inspect_prints_layers_and_the_exact_total(preset: str, total: str, run: Run) -> None:
-    done = run("inspect", "--preset", preset, "--source-vocabulary", "4562", "--reference-vocabulary", "6134")
+    done = run("inspect", "--preset", preset, "--source-vocabulary", "4562", "--target-vocabulary", "6134")
     assert done.code == 0, done.err
     assert total in done.out
     assert "decoder.0.cross_attention" in done.out
@@ -34,19 +34,19 @@ def test_inspect_prints_layers_and_the_exact_total(preset: str, total: str, run:
     ],
 )
 def test_mistakes_are_told_in_one_line(arguments: list[str], expected: str, run: Run) -> None:
-    done = run("inspect", *arguments, "--source-vocabulary", "10", "--reference-vocabulary", "20")
+    done = run("inspect", *arguments, "--source-vocabulary", "10", "--target-vocabulary", "20")
     assert (done.code, done.out) == (2, "")
     assert expected in done.err
     assert len(done.err.splitlines()) == 1
 
 
 def test_a_mistake_shows_no_traceback_and_a_bug_does() -> None:
-    done = dragoman("inspect", "--preset", "tiny", "--source-vocabulary", "10", "--reference-vocabulary", "20")
+    done = dragoman("inspect", "--preset", "tiny", "--source-vocabulary", "10", "--target-vocabulary", "20")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "dragoman: there is no preset 'tiny'; choose one of small, medium, large\n"
     code = (
         "import dragoman.networks; dragoman.networks.preset = lambda *_, **__: 1 / 0\n"
-        "import sys; sys.argv = 'x inspect --preset small --source-vocabulary 9 --reference-vocabulary 9'.split()\n"
+        "import sys; sys.argv = 'x inspect --preset small --source-vocabulary 9 --target-vocabulary 9'.split()\n"
         "from dragoman.cli import main; main()"
     )
     broken = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

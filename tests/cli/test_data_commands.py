@@ -59,7 +59,7 @@ def test_split_keeps_equal_sources_together(tmp_path: Path, run: Run) -> None:
     assert done.code == 0, done.err
     parts = [
         (tmp_path / "parts" / f"{name}.tsv").read_text(encoding="utf-8").splitlines()
-        for name in ("training", "selection", "testing")
+        for name in ("training", "validation", "testing")
     ]
     assert sorted(line for part in parts for line in part) == sorted("\t".join(pair) for pair in pairs)
     sources = [{line.split("\t")[0] for line in part} for part in parts]

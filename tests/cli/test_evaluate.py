@@ -14,7 +14,7 @@ import pytest
 from dragoman import Translator
 from dragoman.tasks.model import load_testing
 from dragoman.tasks.training import train_translator
-from dragoman.tasks.translator import Choice
+from dragoman.tasks.translator import DecodingOptions
 from tests.cli.running import Run
 from tests.tasks.models import PAIRS, tiny, write_pairs
 
@@ -34,7 +34,7 @@ def test_its_own_testing_part(model: Path, run: Run) -> None:
     done = run("evaluate", model, "--beam", "1")
     assert (done.code, done.err) == (0, "")
     pairs = load_testing(model)
-    expected = Translator.load(model).evaluate(pairs, Choice(beam=1))
+    expected = Translator.load(model).evaluate(pairs, DecodingOptions(beam=1))
     shown = (
         f"{len(pairs)} sentences",
         f"{expected.error:.4f}",

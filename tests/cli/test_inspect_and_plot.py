@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.tasks.figures import FIGURES
-from dragoman.tasks.model import load_facts
+from dragoman.tasks.model import load_metadata
 from tests.cli.running import Run
 from tests.tasks.models import pairs_file
 
@@ -18,7 +18,7 @@ from tests.tasks.models import pairs_file
 @pytest.mark.ledger("T-6.2-params")
 def test_inspect_a_model(undertrained: Path, run: Run) -> None:
     done = run("inspect", undertrained)
-    facts = load_facts(undertrained)
+    facts = load_metadata(undertrained)
     assert (done.code, done.err) == (0, "")
     parts = facts.data.parts
     told = (
@@ -27,7 +27,7 @@ def test_inspect_a_model(undertrained: Path, run: Run) -> None:
         f"{facts.network.source_vocabulary} x 16",
         f"{facts.parameters:,}",
         pairs_file(),
-        f"{parts['training']} training, {parts['selection']} selection, {parts['testing']} testing",
+        f"{parts['training']} training, {parts['validation']} validation, {parts['testing']} testing",
         "modern, seed 0",
         "20 steps, 2 epochs, all 2 epochs were done",
         "pre-norm, dropout 0.1",
@@ -55,7 +55,7 @@ PARTS = (
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ([], "name a model, or give --preset, --source-vocabulary and --reference-vocabulary"),
+        ([], "name a model, or give --preset, --source-vocabulary and --target-vocabulary"),
         (["--preset", "small"], "name a model, or give --preset"),
         (["gone"], "gone is not a directory"),
     ],

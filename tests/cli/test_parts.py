@@ -11,7 +11,7 @@ import pytest
 from dragoman.data.splits import PARTS, Splitting, assign_parts
 from dragoman.tasks import planning
 from dragoman.tasks.configuration import read_toml
-from dragoman.tasks.model import load_facts, load_testing
+from dragoman.tasks.model import load_metadata, load_testing
 from dragoman.tasks.planning import Speed
 from tests.cli.running import Run
 from tests.tasks.models import PAIRS, pairs_file, told_history, write_pairs
@@ -45,7 +45,7 @@ def test_a_file_of_a_split_is_split_like_any_other(name: str, parts: Path, run: 
     done = run("train", parts / f"{name}.tsv", "--out", "model", *SMALL, *TENTHS)
     assert done.code == 0, done.err
     assert "warning" not in done.out
-    found = load_facts(Path("model")).data.parts
+    found = load_metadata(Path("model")).data.parts
     total = len(pairs_of(parts / f"{name}.tsv"))
     assert sum(found.values()) == total
     for part, share in zip(PARTS, (0.8, 0.1, 0.1), strict=True):
@@ -67,18 +67,18 @@ def test_a_folder_is_trained_on_with_its_parts_as_they_are(parts: Path, run: Run
     assert (done.code, done.err) == (0, "")
     assert "warning" not in done.out
     expected = {name: pairs_of(parts / f"{name}.tsv") for name in PARTS}
-    facts = load_facts(Path("model"))
+    facts = load_metadata(Path("model"))
     assert facts.data.parts == {name: len(pairs) for name, pairs in expected.items()}
     assert (facts.data.files, facts.data.split) == (("parts/",), "given")
     assert facts.data.shares == pytest.approx([len(expected[name]) / len(PAIRS) for name in PARTS])
     assert load_testing(Path("model")) == expected["testing"]
-    assert {"selection_error", "chrf"} <= told_history(Path("model"))[-1].keys()
-    assert f"{len(expected['selection'])} selection" in run("inspect", "model").out
+    assert {"validation_error", "chrf"} <= told_history(Path("model"))[-1].keys()
+    assert f"{len(expected['validation'])} validation" in run("inspect", "model").out
     assert "parts as given" in run("inspect", "model").out
 
 
 def test_only_the_training_file_of_a_folder_is_learnt_from(parts: Path, run: Run) -> None:
-    with (parts / "selection.tsv").open("a", encoding="utf-8") as file:
+    with (parts / "validation.tsv").open("a", encoding="utf-8") as file:
         file.write("A xylophone sounds.\tSuena un xilófono.\n")
     assert run("train", "parts", "--out", "model", *SMALL, "--set", "data.tokenizer=words").code == 0
     known = Path("model/source-tokenizer.json").read_text(encoding="utf-8")
@@ -96,7 +96,7 @@ def test_a_testing_file_can_be_evaluated_on(parts: Path, run: Run) -> None:
 def test_fine_tuning_on_a_folder(parts: Path, undertrained: Path, run: Run) -> None:
     done = run("train", "parts", "--out", "model", "--from", undertrained, "--epochs", "1")
     assert done.code == 0, done.err
-    assert load_facts(Path("model")).data.parts["training"] == len(pairs_of(parts / "training.tsv"))
+    assert load_metadata(Path("model")).data.parts["training"] == len(pairs_of(parts / "training.tsv"))
     tokenizer = "source-tokenizer.json"
     assert (Path("model") / tokenizer).read_bytes() == (undertrained / tokenizer).read_bytes()
 
@@ -147,7 +147,7 @@ def test_pairs_that_moved_to_another_part_are_another_training(parts: Path, run:
     command = ["train", "parts", "--out", "model", *SMALL]
     (parts / "testing.tsv").unlink()
     assert run(*command).code == 0
-    (parts / "selection.tsv").rename(parts / "testing.tsv")
+    (parts / "validation.tsv").rename(parts / "testing.tsv")
     assert "was trained on other data" in run(*command).err
 
 
@@ -162,22 +162,22 @@ def test_a_folder_is_not_split_again(setting: str, parts: Path, run: Run) -> Non
 def test_a_recipe_that_splits_does_not_mind_a_folder(parts: Path, run: Run) -> None:
     done = run("train", "parts", "--out", "model", *SMALL, "--recipe", "thesis")
     assert done.code == 0, done.err
-    assert load_facts(Path("model")).data.parts["training"] == len(pairs_of(parts / "training.tsv"))
+    assert load_metadata(Path("model")).data.parts["training"] == len(pairs_of(parts / "training.tsv"))
 
 
 # Folders that lack something
 
 
 @pytest.mark.parametrize("how", ["missing", "empty"])
-def test_without_selection_pairs_the_last_weights_are_kept_with_a_warning(how: str, parts: Path, run: Run) -> None:
-    (parts / "selection.tsv").unlink()
+def test_without_validation_pairs_the_last_weights_are_kept_with_a_warning(how: str, parts: Path, run: Run) -> None:
+    (parts / "validation.tsv").unlink()
     if how == "empty":
-        (parts / "selection.tsv").touch()
+        (parts / "validation.tsv").touch()
     done = run("train", "parts", "--out", "model", *SMALL)
     assert done.code == 0, done.err
-    assert f"warning: parts/selection.tsv is {how}: nothing is validated" in done.out
+    assert f"warning: parts/validation.tsv is {how}: nothing is validated" in done.out
     assert "the last weights are kept" in done.out
-    assert load_facts(Path("model")).data.parts["selection"] == 0
+    assert load_metadata(Path("model")).data.parts["validation"] == 0
 
 
 @pytest.mark.parametrize("how", ["missing", "empty"])
@@ -191,11 +191,11 @@ def test_without_testing_pairs_evaluate_needs_a_file(how: str, parts: Path, run:
 
 
 def test_a_setting_that_needs_the_missing_file_is_named(parts: Path, run: Run) -> None:
-    (parts / "selection.tsv").unlink()
+    (parts / "validation.tsv").unlink()
     done = run("train", "parts", "--out", "model", *SMALL, "--patience", "2", "--scores", "bleu")
     assert (done.code, done.out) == (2, "")
-    assert "the selection part is empty, but stopping.patience and progress.scores need it" in done.err
-    assert "put pairs into parts/selection.tsv" in done.err
+    assert "the validation part is empty, but stopping.patience and progress.scores need it" in done.err
+    assert "put pairs into parts/validation.tsv" in done.err
     assert not Path("model").exists()
 
 
@@ -210,7 +210,7 @@ def test_a_setting_that_needs_the_missing_file_is_named(parts: Path, run: Run) -
 )
 def test_folders_that_cannot_be_trained_on(arguments: list[str], expected: str, parts: Path, run: Run) -> None:
     Path("nothing").mkdir()
-    Path("nothing/selection.tsv").touch()
+    Path("nothing/validation.tsv").touch()
     shutil.copytree(parts, "bare")
     Path("bare/training.tsv").write_bytes(b"")
     write_pairs(Path("pairs.tsv"), PAIRS)
@@ -242,20 +242,20 @@ def test_a_part_far_from_its_share_is_warned_of(tmp_path: Path, run: Run) -> Non
     assert "the testing part is empty although its share is 20.0%" in warnings[2]
 
 
-def test_an_empty_selection_part_is_warned_of(tmp_path: Path, run: Run) -> None:
+def test_an_empty_validation_part_is_warned_of(tmp_path: Path, run: Run) -> None:
     file = already_split(tmp_path / "training.tsv", "training")
     done = run("train", file, "--out", tmp_path / "model", *SMALL, "--set", "data.shares=[0.6, 0.2, 0.2]")
     assert done.code == 0, done.err
-    assert "warning: the selection part is empty although its share is 20.0% of" in done.out
+    assert "warning: the validation part is empty although its share is 20.0% of" in done.out
     assert "the last weights are kept" in done.out
 
 
 def test_few_pairs_may_be_far_from_their_shares_by_chance(tmp_path: Path, run: Run) -> None:
-    """One selection pair where two were expected is nothing to warn of."""
+    """One validation pair where two were expected is nothing to warn of."""
     file = write_pairs(tmp_path / "few.tsv", PAIRS[:40])
     done = run("train", file, "--out", tmp_path / "model", *SMALL, "--seed", "29")
     assert done.code == 0, done.err
-    assert load_facts(tmp_path / "model").data.parts == {"training": 36, "selection": 1, "testing": 3}
+    assert load_metadata(tmp_path / "model").data.parts == {"training": 36, "validation": 1, "testing": 3}
     assert "warning" not in done.out
 
 
@@ -283,7 +283,7 @@ def test_an_empty_part_that_is_needed_ends_the_command(
     share = ["--set", "data.shares=[0.9, 0.0, 0.1]"]
     done = run("train", pairs_file(), "--out", tmp_path / "model", *SMALL, *share, *options)
     assert (done.code, done.out) == (2, "")
-    assert "the selection part is empty, but " in done.err
+    assert "the validation part is empty, but " in done.err
     assert named in done.err
     assert "data.shares" in done.err
     assert not (tmp_path / "model").exists(), "a training that never began leaves nothing behind"
@@ -296,13 +296,13 @@ def test_plan_warns_too(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatc
     config.write_text(f'[data]\nfiles = ["{file}"]\nshares = [0.6, 0.2, 0.2]\n', encoding="utf-8")
     done = run("plan", config)
     assert done.code == 0, done.err
-    assert "warning: the selection part is empty although its share is 20.0% of" in done.out
+    assert "warning: the validation part is empty although its share is 20.0% of" in done.out
 
 
 def test_splitting_a_part_again_is_warned_of(parts: Path, run: Run) -> None:
     done = run("data", "split", "parts/training.tsv", "--out", "again")
     assert done.code == 0, done.err
-    assert "warning: the selection part is empty although its share is 20.0%" in done.out
+    assert "warning: the validation part is empty although its share is 20.0%" in done.out
     assert "another --seed" in done.out
     done = run("data", "split", "parts/training.tsv", "--out", "again", "--seed", "1")
     assert "warning" not in done.out

@@ -12,7 +12,7 @@ import pytest
 from tests.cli.running import Run
 
 
-@pytest.mark.parametrize("name", ["weights.safetensors", "source-tokenizer.json", "reference-tokenizer.json"])
+@pytest.mark.parametrize("name", ["weights.safetensors", "source-tokenizer.json", "target-tokenizer.json"])
 def test_the_command_that_an_error_gives_repairs_the_model(name: str, model: Path, run: Run) -> None:
     whole = (model / name).read_bytes()
     (model / name).write_bytes(whole[:-20] + bytes([whole[-20] ^ 4]) + whole[-19:])
@@ -43,8 +43,8 @@ def test_a_model_that_has_no_weights_yet_can_be_inspected(model: Path, run: Run)
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["--preset", "small", "--source-vocabulary", "1000000000", "--reference-vocabulary", "9"],
-        ["--preset", "small", "--source-vocabulary", "-1", "--reference-vocabulary", "9"],
+        ["--preset", "small", "--source-vocabulary", "1000000000", "--target-vocabulary", "9"],
+        ["--preset", "small", "--source-vocabulary", "-1", "--target-vocabulary", "9"],
     ],
 )
 def test_a_preset_with_an_impossible_vocabulary_is_told(arguments: list[str], run: Run) -> None:

@@ -18,7 +18,7 @@ from dragoman.cli.train import next_commands
 from dragoman.data.toys import _Size
 from dragoman.tasks import decisions
 from dragoman.tasks.configuration import TranslationConfiguration, configuration, read_toml
-from dragoman.tasks.model import load_facts, save_testing
+from dragoman.tasks.model import load_metadata, save_testing
 from dragoman.tasks.planning import Speed
 from dragoman.tasks.training import locked
 from tests.cli.running import COMMAND, Run, dragoman, start
@@ -43,7 +43,7 @@ def test_a_file_of_pairs_becomes_a_model_and_every_next_command_works(tmp_path: 
     done = run("train", pairs_file(), "--out", model, "--epochs", "2", *SMALL)
     assert (done.code, done.err) == (0, "")
     assert "Stopped: all 2 epochs were done." in done.out
-    assert f"{load_facts(model).parameters:,} parameters, 20 steps" in " ".join(done.out.split())
+    assert f"{load_metadata(model).parameters:,} parameters, 20 steps" in " ".join(done.out.split())
     assert len(told_history(model)) == 2
     commands = [line.strip() for line in done.lines if line.startswith("  dragoman ")]
     assert [shlex.split(command)[1] for command in commands] == ["translate", "evaluate"]
@@ -58,7 +58,7 @@ def test_a_file_of_pairs_becomes_a_model_and_every_next_command_works(tmp_path: 
 def test_the_rows_tell_every_evaluation(tmp_path: Path, run: Run) -> None:
     done = run("train", pairs_file(), "--out", tmp_path / "m", "--epochs", "2", "--scores", "chrf", *SMALL)
     for line in told_history(tmp_path / "m"):
-        shown = f"{line['training_error']:.4f}", f"{line['selection_error']:.4f}", f"{line['chrf']:.1f}"
+        shown = f"{line['training_error']:.4f}", f"{line['validation_error']:.4f}", f"{line['chrf']:.1f}"
         assert any(all(number in row for number in shown) for row in done.lines), line
 
 
@@ -78,7 +78,7 @@ def test_a_built_in_corpus_by_its_name(tmp_path: Path, run: Run, monkeypatch: py
     monkeypatch.chdir(tmp_path)
     done = run("train", "reverse", "--epochs", "1", *SMALL)
     assert done.code == 0, done.err
-    assert load_facts(tmp_path / "model").data.files == ("reverse",)
+    assert load_metadata(tmp_path / "model").data.files == ("reverse",)
     assert re.search(r'dragoman translate model "\d[ \d]+"', done.out)
 
 
@@ -88,7 +88,7 @@ def test_columns_and_formats_are_read_as_told(tmp_path: Path, run: Run) -> None:
     told = ["--format", "csv", "--columns", "en,es"]
     done = run("train", tmp_path / "pairs.data", *told, "--out", tmp_path / "m", "--epochs", "1", *SMALL)
     assert done.code == 0, done.err
-    facts = load_facts(tmp_path / "m")
+    facts = load_metadata(tmp_path / "m")
     assert sum(facts.data.parts.values()) == len(PAIRS)
     source = (tmp_path / "m" / "source-tokenizer.json").read_text(encoding="utf-8")
     assert "hermana" not in source
@@ -223,7 +223,7 @@ def test_a_budget_is_planned_and_told(tmp_path: Path, run: Run, monkeypatch: pyt
     done = run("train", pairs_file(), "--out", tmp_path / "m", "--budget", "40s", *SMALL)
     assert done.code == 0, done.err
     assert "measuring this machine" in done.out
-    assert load_facts(tmp_path / "m").training["steps"] == 3
+    assert load_metadata(tmp_path / "m").training["steps"] == 3
     assert resolved(tmp_path / "m").optimizer.schedule_steps == 3
 
 
@@ -233,7 +233,7 @@ def test_fine_tuning_by_options(undertrained: Path, tmp_path: Path, run: Run) ->
     assert done.code == 0, done.err
     title = done.lines.index(next(line for line in done.lines if "Before and after fine-tuning" in line))
     shown = " ".join(done.lines[title:])
-    for row in load_facts(tmp_path / "m").training["compared"]:
+    for row in load_metadata(tmp_path / "m").training["compared"]:
         errors, bleus = (f"{value:.4f}" for value in row["error"]), (f"{value:.2f}" for value in row["bleu"])
         assert re.search(r"\s+│\s+".join([row["pairs"], str(row["count"]), *errors, *bleus]), shown), row
     assert "nan" not in done.out
@@ -313,7 +313,7 @@ def interrupted(arguments: list[str], number: signal.Signals) -> tuple[int, str,
     process = start(*arguments)
     assert process.stdout is not None
     seen = ""
-    while "selection" not in seen:
+    while "validation" not in seen:
         line = process.stdout.readline()
         assert line, process.communicate()[1]
         seen += line
@@ -333,14 +333,14 @@ def test_a_training_that_is_interrupted_can_be_used_and_goes_on(tmp_path: Path, 
     command = next(line for line in out.splitlines() if line.startswith("  dragoman translate "))
     assert run(*shlex.split(command)[1:]).code == 0
     before = told_history(model)
-    steps = load_facts(model).training["steps"]
+    steps = load_metadata(model).training["steps"]
     assert steps >= before[-1]["step"]
     code, out, err = interrupted([*arguments, "--epochs", "5000"], signal.SIGTERM)
     assert (code, err) == (143, "")
     after = told_history(model)
     assert after[: len(before)] == before
     assert len(after) > len(before)
-    assert load_facts(model).training["steps"] > steps
+    assert load_metadata(model).training["steps"] > steps
     epochs = len(after) + 1
     done = run(*arguments, "--epochs", str(epochs))
     assert done.code == 0, done.err

@@ -13,7 +13,7 @@ import pytest
 from dragoman import Translator
 from dragoman.cli.inputs import TOGETHER, as_they_come
 from dragoman.errors import DataError
-from dragoman.tasks.translator import Choice
+from dragoman.tasks.translator import DecodingOptions
 from tests.cli.running import COMMAND, Run, dragoman, start, text_stream
 from tests.tasks.models import PAIRS
 
@@ -79,7 +79,7 @@ def test_a_program_that_waits_for_each_answer_gets_it(
     options: list[str], undertrained: Path, translator: Translator
 ) -> None:
     """And the same answer that a file of all lines gets."""
-    choice = Choice(sample=True, seed=3) if options else Choice()
+    choice = DecodingOptions(sample=True, seed=3) if options else DecodingOptions()
     expected = [translation.text for translation in translator.translations(LINES[:3], choice)]
     process = start("translate", str(undertrained), *options)
     assert process.stdin is not None
@@ -174,7 +174,7 @@ def test_json_tells_everything(undertrained: Path, translator: Translator, run: 
     told = [json.loads(line) for line in done.lines]
     assert [line["source"] for line in told] == lines
     assert [line["pieces"] for line in told] == [1, 0, 1, len(LINES)]
-    for line, expected in zip(told, translator.translations(lines, Choice(alternatives=2)), strict=True):
+    for line, expected in zip(told, translator.translations(lines, DecodingOptions(alternatives=2)), strict=True):
         assert [found["text"] for found in line["translations"]] == [a.text for a in expected.alternatives]
         scores = [found["score"] for found in line["translations"]]
         assert scores == pytest.approx([a.score for a in expected.alternatives], abs=1e-3)
@@ -189,7 +189,7 @@ def test_json_tells_everything(undertrained: Path, translator: Translator, run: 
 
 def test_several_translations_best_first(undertrained: Path, translator: Translator, run: Run) -> None:
     done = run("translate", undertrained, TEXT, "--best", "3", "--beam", "5")
-    [expected] = translator.translations([TEXT], Choice(beam=5, alternatives=3))
+    [expected] = translator.translations([TEXT], DecodingOptions(beam=5, alternatives=3))
     assert done.lines == [alternative.text for alternative in expected.alternatives]
     assert len(done.lines) == 3
 
@@ -197,18 +197,18 @@ def test_several_translations_best_first(undertrained: Path, translator: Transla
 @pytest.mark.parametrize(
     ("options", "choice"),
     [
-        (["--beam", "1"], Choice(beam=1)),
-        (["--length-penalty", "0"], Choice(length_penalty=0.0)),
-        (["--sample", "--seed", "4"], Choice(sample=True, seed=4)),
+        (["--beam", "1"], DecodingOptions(beam=1)),
+        (["--length-penalty", "0"], DecodingOptions(length_penalty=0.0)),
+        (["--sample", "--seed", "4"], DecodingOptions(sample=True, seed=4)),
         (
             ["--sample", "--temperature", "0.5", "--top-k", "4", "--top-p", "0.9"],
-            Choice(sample=True, temperature=0.5, top_k=4, top_p=0.9),
+            DecodingOptions(sample=True, temperature=0.5, top_k=4, top_p=0.9),
         ),
-        (["--maximum", "1"], Choice(maximum=1)),
+        (["--maximum", "1"], DecodingOptions(maximum=1)),
     ],
 )
 def test_options_reach_the_search(
-    options: list[str], choice: Choice, undertrained: Path, translator: Translator, run: Run, tmp_path: Path
+    options: list[str], choice: DecodingOptions, undertrained: Path, translator: Translator, run: Run, tmp_path: Path
 ) -> None:
     (tmp_path / "in.txt").write_bytes(encoded(LINES))
     done = run("translate", undertrained, tmp_path / "in.txt", *options)

@@ -53,7 +53,7 @@ def test_a_corpus_without_a_single_span_teaches_standins(tmp_path: Path) -> None
 
 def test_scores_are_measured_on_pairs_as_they_are(tmp_path: Path) -> None:
     prepared = prepare(PAIRS, tmp_path / "d", Encoding(protect=True), Splitting((0.6, 0.2, 0.2)))
-    for name in ("selection", "testing"):
+    for name in ("validation", "testing"):
         part = prepared.part(name)
         for side, texts in enumerate(("source", "reference")):
             assert shown(part, side) == list(part.texts(texts))

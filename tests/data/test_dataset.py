@@ -49,7 +49,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 def transformer(dataset: Dataset, **settings: Any) -> Transformer:
     source, reference = dataset.about["vocabularies"]
     small: dict[str, Any] = {"depth": 16, "perceptron_depth": 32, "heads": 2, "block": "pre"} | settings
-    return Transformer(TransformerConfiguration(source_vocabulary=source, reference_vocabulary=reference, **small))
+    return Transformer(TransformerConfiguration(source_vocabulary=source, target_vocabulary=reference, **small))
 
 
 def stored(part: Part, side: int, item: int) -> list[int]:
@@ -429,7 +429,7 @@ def test_too_little_to_learn_from_is_told(
 def test_settings_without_sense_are_refused(dataset: Dataset, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="at least its start and end labels"):
         Encoding(maximum=(5, 1))
-    with pytest.raises(ConfigurationError, match="no part 'test'; choose one of training, selection, testing"):
+    with pytest.raises(ConfigurationError, match="no part 'test'; choose one of training, validation, testing"):
         dataset.part("test")
     with pytest.raises(ConfigurationError, match="too small"):
         prepare(PAIRS, tmp_path / "d", Encoding("wordpiece", sizes=(5, None)))
@@ -458,9 +458,9 @@ def test_the_dataset_of_the_thesis(tmp_path: Path) -> None:
     pairs = read_eng_spa()
     prepared = prepare(pairs, tmp_path / "eng-spa", Encoding("wordpiece"), Splitting(by="sample"))
     assert prepared.about["samples"] == len(prepared) == 118_964
-    assert prepared.about["parts"] == {"training": 71_378, "selection": 23_792, "testing": 23_794}
+    assert prepared.about["parts"] == {"training": 71_378, "validation": 23_792, "testing": 23_794}
     assert prepared.about["truncated"] == [0, 0]
-    assert sum(prepared.about["unknown"]) < 50  # letters that only selection or testing have
+    assert sum(prepared.about["unknown"]) < 50  # letters that only validation or testing have
     for side, store in enumerate(prepared.labels):
         assert (store.data[store.offsets[:-1]] == START).all()
         assert (store.data[store.offsets[1:] - 1] == END).all()
@@ -476,7 +476,7 @@ def test_the_dataset_of_the_thesis(tmp_path: Path) -> None:
 
 
 def test_pairs_by_part_are_used_as_they_are(tmp_path: Path) -> None:
-    by_part = {"testing": PAIRS[40:], "training": PAIRS[:30], "selection": PAIRS[30:40]}
+    by_part = {"testing": PAIRS[40:], "training": PAIRS[:30], "validation": PAIRS[30:40]}
     prepared = prepare(by_part, tmp_path / "d", SMALL)
     for name, pairs in by_part.items():
         part = prepared.part(name)
@@ -489,13 +489,13 @@ def test_pairs_by_part_are_used_as_they_are(tmp_path: Path) -> None:
 
 def test_a_part_that_is_not_there_is_empty(tmp_path: Path) -> None:
     prepared = prepare({"training": PAIRS[:30]}, tmp_path / "d", SMALL)
-    assert prepared.about["parts"] == {"training": 30, "selection": 0, "testing": 0}
+    assert prepared.about["parts"] == {"training": 30, "validation": 0, "testing": 0}
 
 
 @pytest.mark.parametrize(
     ("by_part", "settings", "expected"),
     [
-        ({"training": PAIRS, "validation": PAIRS}, {}, "there is no part 'validation'; choose from training, "),
+        ({"training": PAIRS, "practice": PAIRS}, {}, "there is no part 'practice'; choose from training, "),
         ({"training": PAIRS}, {"splitting": Splitting()}, "pairs that come by part are used as they are"),
         ({"training": PAIRS}, {"held_out": [HELD]}, "pairs that come by part are used as they are"),
         ({"training": [], "testing": PAIRS}, {}, "none fell into the training part"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.data.records import EXCERPT, KEPT_EXAMPLES, Problem, Problems, Record, clean, make_record
+from dragoman.data.records import EXCERPT, KEPT_EXAMPLES, Problem, ReadErrors, Record, clean, make_record
 from dragoman.errors import ConfigurationError, DataError
 
 NAMES = ("source", "reference")
@@ -12,7 +12,7 @@ NAMES = ("source", "reference")
 
 def test_the_first_problem_is_an_error_that_says_what_where_and_what_to_do() -> None:
     with pytest.raises(DataError) as error:
-        Problems().add("not a number", "a.csv", 7, "x,1", "column 0: 'x'")
+        ReadErrors().add("not a number", "a.csv", 7, "x,1", "column 0: 'x'")
     assert str(error.value) == (
         "a.csv, line 7: not a number (column 0: 'x'): 'x,1' "
         "(use --on-bad-line skip to leave such lines out and have them counted)"
@@ -20,7 +20,7 @@ def test_the_first_problem_is_an_error_that_says_what_where_and_what_to_do() -> 
 
 
 def test_skipped_lines_are_counted_and_the_first_of_each_kind_kept() -> None:
-    problems = Problems("skip")
+    problems = ReadErrors("skip")
     for line in range(1, 9):
         problems.add("empty source", "a.tsv", line)
     problems.add("not utf-8", "b.tsv", 3, "caf\ufffd")
@@ -34,12 +34,12 @@ def test_skipped_lines_are_counted_and_the_first_of_each_kind_kept() -> None:
 
 
 def test_nothing_wrong_tells_nothing() -> None:
-    assert len(Problems("skip")) == 0
-    assert Problems("skip").lines() == []
+    assert len(ReadErrors("skip")) == 0
+    assert ReadErrors("skip").lines() == []
 
 
 def test_long_text_is_shown_in_part_and_printable() -> None:
-    problems = Problems("skip")
+    problems = ReadErrors("skip")
     problems.add("odd", "a", 1, "\ud800" + "x" * 1000)
     (problem,) = problems.examples["odd"]
     assert len(problem.excerpt) < EXCERPT + 20
@@ -48,7 +48,7 @@ def test_long_text_is_shown_in_part_and_printable() -> None:
 
 def test_on_bad_line_is_error_or_skip() -> None:
     with pytest.raises(ConfigurationError, match="error or skip, not 'ignore'"):
-        Problems("ignore")  # type: ignore[arg-type]
+        ReadErrors("ignore")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_text_is_composed_and_stripped_and_otherwise_left_alone(text: str, clean
 
 
 def test_a_record_is_its_fields_and_its_place() -> None:
-    assert make_record([" a ", "b"], NAMES, "f", 3, Problems()) == Record(("a", "b"), "f", 3)
+    assert make_record([" a ", "b"], NAMES, "f", 3, ReadErrors()) == Record(("a", "b"), "f", 3)
 
 
 @pytest.mark.parametrize(
@@ -78,8 +78,8 @@ def test_a_record_is_its_fields_and_its_place() -> None:
     ],
 )
 def test_what_makes_no_record(values: list[str], reason: str) -> None:
-    problems = Problems("skip")
+    problems = ReadErrors("skip")
     assert make_record(values, NAMES, "f", 3, problems) is None
     assert problems.counts == {reason: 1}
     with pytest.raises(DataError, match=f"f, line 3: {reason}"):
-        make_record(values, NAMES, "f", 3, Problems())
+        make_record(values, NAMES, "f", 3, ReadErrors())

@@ -106,5 +106,5 @@ def test_parts_get_their_names_together_or_not_at_all(tmp_path: Path) -> None:
     corpus = corpus_of(SOUND[:6], tmp_path / "s")
     (tmp_path / "testing.tsv").mkdir()  # in the way of the last one
     with pytest.raises(DataError, match="could not be written"):
-        write_parts(corpus, np.array([0, 1, 2, 0, 1, 2]), ["training", "selection", "testing"], tmp_path)
+        write_parts(corpus, np.array([0, 1, 2, 0, 1, 2]), ["training", "validation", "testing"], tmp_path)
     assert not (tmp_path / "training.tsv").exists()

@@ -1,4 +1,4 @@
-"""Training, selection and testing: dealt out without loss, without overlap and without leaks."""
+"""Training, validation and testing: dealt out without loss, without overlap and without leaks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.data.splits import FILES, PARTS, SELECTION, TESTING, TRAINING, Splitting, assign_parts, unusual_parts
+from dragoman.data.splits import FILES, PARTS, TESTING, TRAINING, VALIDATION, Splitting, assign_parts, unusual_parts
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Array
 
@@ -35,7 +35,7 @@ def leaking(sources: list[str], parts: Array) -> int:
 
 def test_the_default_is_60_20_20_by_source() -> None:
     assert Splitting() == Splitting((0.6, 0.2, 0.2), "source", 0)
-    assert (PARTS[TRAINING], PARTS[SELECTION], PARTS[TESTING]) == ("training", "selection", "testing")
+    assert (PARTS[TRAINING], PARTS[VALIDATION], PARTS[TESTING]) == ("training", "validation", "testing")
 
 
 @pytest.mark.ledger("T-6.1-split")
@@ -51,8 +51,8 @@ def test_the_samples_of_the_thesis(seed: int) -> None:
 )
 def test_by_sample_every_sample_is_in_one_part_and_shares_are_exact(n: int, shares: tuple[float, float, float]) -> None:
     parts = assign_parts(["same"] * n, Splitting(shares, "sample"))
-    training, selection = (round(n * share * 10) // 10 for share in shares[:2])
-    assert counts(parts) == [training, selection, n - training - selection]
+    training, validation = (round(n * share * 10) // 10 for share in shares[:2])
+    assert counts(parts) == [training, validation, n - training - validation]
 
 
 @pytest.mark.parametrize(("n", "share", "training"), [(90, 0.7, 63), (100, 0.29, 29), (10, 0.69, 6)])
@@ -64,7 +64,7 @@ def test_shares_are_rounded_down_but_not_below_a_whole_number(n: int, share: flo
 def test_by_sample_parts_are_drawn_from_everywhere() -> None:
     """The public file is sorted by length: a part must not be a stretch of it."""
     parts = assign_parts(MANY, Splitting(by="sample"))
-    for part in (TRAINING, SELECTION, TESTING):
+    for part in (TRAINING, VALIDATION, TESTING):
         assert np.flatnonzero(parts == part).mean() == pytest.approx(len(MANY) / 2, rel=0.03)
 
 
@@ -189,7 +189,7 @@ def test_white_space_does_not_make_another_sentence() -> None:
 def test_a_training_splits_the_files_of_a_split_as_if_they_were_new(by: By) -> None:
     """`data split` and `train` with the same seed: each file of the first has all three parts in the second."""
     files = assign_parts(MANY, Splitting(by=by), purpose=FILES)
-    for part in (TRAINING, SELECTION, TESTING):
+    for part in (TRAINING, VALIDATION, TESTING):
         again = assign_parts([MANY[i] for i in np.flatnonzero(files == part)], Splitting(by=by))
         np.testing.assert_allclose(np.array(counts(again)) / len(again), [0.6, 0.2, 0.2], atol=0.03)
 
@@ -211,14 +211,14 @@ def unusual(*sizes: int, shares: tuple[float, float, float]) -> set[str]:
     ("sizes", "shares", "found"),
     [
         ((600, 200, 200), (0.6, 0.2, 0.2), set()),
-        ((1000, 0, 0), (0.6, 0.2, 0.2), {"training", "selection", "testing"}),
+        ((1000, 0, 0), (0.6, 0.2, 0.2), {"training", "validation", "testing"}),
         ((1000, 0, 0), (1.0, 0.0, 0.0), set()),
-        ((960, 0, 40), (0.9, 0.05, 0.05), {"selection"}),
-        ((640, 140, 220), (0.6, 0.2, 0.2), {"selection"}),
+        ((960, 0, 40), (0.9, 0.05, 0.05), {"validation"}),
+        ((640, 140, 220), (0.6, 0.2, 0.2), {"validation"}),
         ((6400, 1600, 2000), (0.6, 0.2, 0.2), set()),
         ((36, 1, 3), (0.9, 0.05, 0.05), set()),
-        ((38, 0, 2), (0.9, 0.05, 0.05), {"selection"}),
-        ((1, 19, 20), (0.6, 0.2, 0.2), {"training", "selection", "testing"}),
+        ((38, 0, 2), (0.9, 0.05, 0.05), {"validation"}),
+        ((1, 19, 20), (0.6, 0.2, 0.2), {"training", "validation", "testing"}),
         ((900, 50, 51), (0.9, 0.05, 0.05), set()),
     ],
 )
@@ -237,9 +237,9 @@ def test_chance_alone_is_hardly_ever_warned_of(n: int) -> None:
 
 
 def test_an_empty_part_says_whether_the_pairs_are_few() -> None:
-    few = unusual_parts({"training": 38, "selection": 0, "testing": 2}, (0.9, 0.05, 0.05))["selection"]
-    assert few.what == "the selection part is empty although its share is 5.0% of 40 pairs"
+    few = unusual_parts({"training": 38, "validation": 0, "testing": 2}, (0.9, 0.05, 0.05))["validation"]
+    assert few.what == "the validation part is empty although its share is 5.0% of 40 pairs"
     assert "add pairs" in few.advice
-    many = unusual_parts({"training": 3800, "selection": 0, "testing": 200}, (0.9, 0.05, 0.05))["selection"]
+    many = unusual_parts({"training": 3800, "validation": 0, "testing": 200}, (0.9, 0.05, 0.05))["validation"]
     assert "split with this seed before" in many.advice
     assert "add pairs" not in many.advice

@@ -18,7 +18,7 @@ REFERENCES = [[2, 4, 5, 3], [2, 3], [2, 7, 7, 1, 3], [2, 4, 3], [2, 5, 4, 4, 4, 
 
 
 def network_of(**settings: Any) -> Any:
-    return small_transformer(source_vocabulary=9, reference_vocabulary=9, maximum_length=12, **settings)
+    return small_transformer(source_vocabulary=9, target_vocabulary=9, maximum_length=12, **settings)
 
 
 def test_one_pass_gives_what_a_pass_for_every_position_gives() -> None:

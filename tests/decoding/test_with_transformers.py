@@ -28,7 +28,7 @@ SETTINGS: list[dict[str, Any]] = [
 
 
 def network_of(vocabulary: int = 9, **settings: Any) -> Any:
-    sizes = {"source_vocabulary": 9, "reference_vocabulary": vocabulary, "maximum_length": 12}
+    sizes = {"source_vocabulary": 9, "target_vocabulary": vocabulary, "maximum_length": 12}
     return small_transformer(**(sizes | settings))
 
 
@@ -134,7 +134,7 @@ PAIRS = [
 @pytest.fixture(scope="module")
 def memorised() -> Transformer:
     """A network that has learnt five pairs by heart."""
-    sizes = {"source_vocabulary": 9, "reference_vocabulary": 9, "depth": 16, "perceptron_depth": 32, "heads": 2}
+    sizes = {"source_vocabulary": 9, "target_vocabulary": 9, "depth": 16, "perceptron_depth": 32, "heads": 2}
     network = Transformer(TransformerConfiguration(**sizes, block="pre"))
     batch = Batch.pairs([source for source, _ in PAIRS], [reference for _, reference in PAIRS])
     index, adam = LossIndex(), Adam()

@@ -19,7 +19,7 @@ from dragoman.graph import current_engine, use_engine
 from dragoman.loss import Loss, LossIndex
 from dragoman.networks import Network
 from dragoman.optimization import Adam, Constant
-from dragoman.training import Stopping, Watcher, train
+from dragoman.training import Callback, Stopping, train
 from tests.training.small_trainings import TRAINING, small_transformer
 
 engine_state = sys.modules["dragoman.graph.operation"]
@@ -49,7 +49,7 @@ def state() -> tuple[str, set[int]]:
 FAST, AS_BEFORE = ("numba", {1}), ("numpy", {2})
 
 
-class Seen(Watcher):
+class Seen(Callback):
     def __init__(self) -> None:
         self.states: list[Any] = []
 
@@ -57,7 +57,7 @@ class Seen(Watcher):
         self.states.append(state())
 
 
-def trained(watch: Watcher) -> Network:
+def trained(watch: Callback) -> Network:
     network, batch = small_transformer(depth=16, heads=2), TRAINING.batch(np.arange(4))
     train(network, itertools.repeat(batch), Adam(), Constant(0.01), Stopping(2), watch=watch)
     return network
@@ -71,7 +71,7 @@ def test_a_training_runs_fast_and_gives_back_what_it_changed() -> None:
 
 
 def test_a_search_and_an_evaluation_use_kernels_that_are_loaded() -> None:
-    network, states = trained(Watcher()), []
+    network, states = trained(Callback()), []
 
     class Watched(type(network)):  # type: ignore[misc]
         def encode(self, batch: Batch) -> Any:
@@ -98,7 +98,7 @@ def _noted(states: list[Any], write: Any, batch: Any) -> Any:
 
 
 def test_a_training_that_fails_gives_back_too() -> None:
-    class Failing(Watcher):
+    class Failing(Callback):
         def step(self, step: int, loss: Loss, training: Any) -> None:
             raise ZeroDivisionError
 
@@ -170,5 +170,5 @@ def test_an_unknown_engine_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> N
         raise AssertionError("not reached")
     assert state() == AS_BEFORE
     monkeypatch.setenv("DRAGOMAN_ENGINE", "numba")
-    trained(Watcher())
+    trained(Callback())
     assert state() == AS_BEFORE

@@ -14,10 +14,10 @@ from dragoman import Batch, Transformer, TransformerConfiguration
 from dragoman.engines import use_fastest
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Array, current_engine, use_engine
-from dragoman.layers import Run
+from dragoman.layers import ForwardContext
 from dragoman.loss import CrossEntropy, LossIndex, MeanSquaredError, Regularization
-from dragoman.operations import Noise
-from dragoman.operations.sweeps import sum_of_squares
+from dragoman.operations import DropoutKey
+from dragoman.operations.vector_updates import sum_of_squares
 from dragoman.optimization import Adam, AdamW
 from dragoman.training.averaging import follow
 from dragoman.training.workers import Workers
@@ -33,7 +33,7 @@ def batch(sentences: int = 9, seed: int = 0) -> Batch:
 
 def transformer(dtype: Any = np.float32, **settings: Any) -> Transformer:
     defaults: dict[str, Any] = {"depth": 32, "perceptron_depth": 40, "heads": 4, "layers": 2, "dropout": 0.1}
-    chosen = {"source_vocabulary": 30, "reference_vocabulary": 30} | defaults | settings
+    chosen = {"source_vocabulary": 30, "target_vocabulary": 30} | defaults | settings
     return Transformer(TransformerConfiguration(**chosen), 1, dtype)
 
 
@@ -49,10 +49,10 @@ SETTINGS: list[dict[str, Any]] = [
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float32, 5e-6), (np.float64, 1e-12)])
 def test_a_network_has_the_gradient_of_the_definitions(numba, settings, dtype, tolerance):
     network, index, pairs = transformer(dtype, **settings), LossIndex(CrossEntropy(0.1)), batch()
-    loss, gradient = index.differentiate(network, pairs, Run(Noise(1, 2)))
+    loss, gradient = index.differentiate(network, pairs, ForwardContext(DropoutKey(1, 2)))
     evaluated = index.evaluate(network, pairs)
     use_engine("numpy")
-    expected, reference = index.differentiate(network, pairs, Run(Noise(1, 2)))
+    expected, reference = index.differentiate(network, pairs, ForwardContext(DropoutKey(1, 2)))
     np.testing.assert_allclose(gradient, reference, atol=tolerance * np.abs(reference).max())
     assert loss.error == pytest.approx(expected.error, rel=1e-5)
     assert loss.hits == expected.hits
@@ -65,7 +65,7 @@ def test_shards_give_the_gradient_of_the_whole_batch(numba, engine, threads):
     """Dropout included: its rows are counted globally. Regularization is added once."""
     use_engine(engine)
     index = LossIndex(CrossEntropy(0.1), Regularization("l2", 0.01))
-    network, pairs, run = transformer(np.float64, block="pre"), batch(), Run(Noise(3, 4))
+    network, pairs, run = transformer(np.float64, block="pre"), batch(), ForwardContext(DropoutKey(3, 4))
     expected, reference = index.differentiate(network, pairs, run)
     workers = Workers(threads)
     loss, gradient = workers.differentiate(index, network, pairs, run)
@@ -82,7 +82,7 @@ def test_shards_of_real_rows_and_errors_without_labels():
     network, index, data = Perceptrons(3, 2), LossIndex(MeanSquaredError()), rows(x, x[:, :2] ** 2)
     expected, reference = index.differentiate(network, data)
     workers = Workers(3)
-    loss, gradient = workers.differentiate(index, network, data, Run())
+    loss, gradient = workers.differentiate(index, network, data, ForwardContext())
     np.testing.assert_allclose(gradient, reference, atol=1e-14)
     assert loss.error == pytest.approx(expected.error, rel=1e-13)
     workers.close()
@@ -123,7 +123,7 @@ def test_the_average_in_one_sweep(numba):
 
 def test_a_training_with_threads_resumes_to_the_last_bit(numba, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     from dragoman.tasks.training import train_translator
-    from dragoman.training import Watcher
+    from dragoman.training import Callback
     from dragoman.training.interrupts import Interrupts
 
     monkeypatch.setenv("DRAGOMAN_ENGINE", "numba")
@@ -136,7 +136,7 @@ def test_a_training_with_threads_resumes_to_the_last_bit(numba, tmp_path: Path, 
         "progress": {"every": 5},
     }
 
-    class Stop(Watcher):
+    class Stop(Callback):
         def __init__(self, at: int, interrupts: Interrupts) -> None:
             self.at, self.interrupts = at, interrupts
 

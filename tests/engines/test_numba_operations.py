@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dragoman import operations
 from dragoman.errors import DragomanError
-from dragoman.graph import Array, Pending
+from dragoman.graph import Array, DeferredGradient
 from dragoman.operations.dropout import Dropout
 from dragoman.operations.softmax import log_sum_exp
 from tests.strategies import generators, offsets
@@ -29,7 +29,7 @@ rates = st.sampled_from([None, 0.1, 0.5])
 
 
 def plain(x: Any) -> Any:
-    return x.value() if isinstance(x, Pending) else x
+    return x.value() if isinstance(x, DeferredGradient) else x
 
 
 def both(operation: Any, *inputs: Any, deltas: tuple[Any, ...] | None = None, **options: Any) -> tuple[Any, Any]:

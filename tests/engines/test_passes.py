@@ -20,9 +20,9 @@ from dragoman.engines.numba.passes import program as programs
 from dragoman.engines.numba.passes.tape import Tape, told
 from dragoman.errors import GraphError, LabelError, NonFiniteError, ShapeError
 from dragoman.graph import Array
-from dragoman.layers import Run
+from dragoman.layers import ForwardContext
 from dragoman.loss import CrossEntropy, Loss, LossIndex
-from dragoman.operations import Noise
+from dragoman.operations import DropoutKey
 from dragoman.training.workers import Workers
 from tests.engines.test_engine_training import batch, transformer
 from tests.networks.small_networks import scatter
@@ -49,11 +49,11 @@ def made(**settings: Any) -> Transformer:
     return network
 
 
-def at_once(network: Transformer, pairs: Batch, run: Run | None = None) -> Any:
-    return network.pass_at_once(pairs, run or Run(), 0.1, None)
+def at_once(network: Transformer, pairs: Batch, run: ForwardContext | None = None) -> Any:
+    return network.pass_at_once(pairs, run or ForwardContext(), 0.1, None)
 
 
-def through_the_graph(network: Transformer, pairs: Batch, run: Run) -> tuple[Loss, Array]:
+def through_the_graph(network: Transformer, pairs: Batch, run: ForwardContext) -> tuple[Loss, Array]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Transformer, "pass_at_once", lambda *_: None)
         return INDEX.differentiate(network, pairs, run)
@@ -62,7 +62,7 @@ def through_the_graph(network: Transformer, pairs: Batch, run: Run) -> tuple[Los
 @pytest.mark.parametrize("settings", KINDS)
 @pytest.mark.parametrize("sentences", [1, 30])
 def test_the_gradient_is_that_of_the_graph(numba: None, settings: dict[str, Any], sentences: int) -> None:
-    network, pairs, run = made(**settings), batch(sentences), Run(Noise(5, 6))
+    network, pairs, run = made(**settings), batch(sentences), ForwardContext(DropoutKey(5, 6))
     assert at_once(network, pairs, run) is not None
     loss, gradient = INDEX.differentiate(network, pairs, run)
     expected, reference = through_the_graph(network, pairs, run)
@@ -78,7 +78,12 @@ def test_the_gradient_is_that_of_the_graph(numba: None, settings: dict[str, Any]
 def test_the_gradient_is_that_of_double_precision(numba: None) -> None:
     """The graph in double precision is checked numerically elsewhere."""
     settings: dict[str, Any] = {"block": "pre", "positions": "relative", "activation": "gelu"}
-    single, double, pairs, run = made(**settings), made(dtype=np.float64, **settings), batch(), Run(Noise(1, 2))
+    single, double, pairs, run = (
+        made(**settings),
+        made(dtype=np.float64, **settings),
+        batch(),
+        ForwardContext(DropoutKey(1, 2)),
+    )
     double.theta.values[:] = single.theta.values
     assert at_once(single, pairs, run) is not None
     assert at_once(double, pairs, run) is None
@@ -92,15 +97,19 @@ def test_weights_of_positions_count(numba: None) -> None:
     network, pairs = made(block="post"), batch()
     weights = np.random.default_rng(0).uniform(0, 2, len(pairs.labels))
     weighted = Batch(pairs.labels, pairs.offsets, pairs.targets, weights, pairs.source)
-    _, gradient = INDEX.differentiate(network, weighted, Run())
-    _, expected = through_the_graph(network, weighted, Run())
+    _, gradient = INDEX.differentiate(network, weighted, ForwardContext())
+    _, expected = through_the_graph(network, weighted, ForwardContext())
     np.testing.assert_allclose(gradient, expected, atol=1e-6 * np.abs(expected).max())
-    assert np.abs(gradient - INDEX.differentiate(network, pairs, Run())[1]).max() > 1e-4
+    assert np.abs(gradient - INDEX.differentiate(network, pairs, ForwardContext())[1]).max() > 1e-4
 
 
 def test_threads_have_their_shards_and_the_same_bits(numba: None) -> None:
     """Some matrices are wide enough to be cut in halves for whoever is free."""
-    network, pairs, run = made(block="pre", dropout=0.2, perceptron_depth=300), batch(40), Run(Noise(1, 9))
+    network, pairs, run = (
+        made(block="pre", dropout=0.2, perceptron_depth=300),
+        batch(40),
+        ForwardContext(DropoutKey(1, 9)),
+    )
     workers = Workers(2)
     found = [workers.differentiate(INDEX, network, pairs, run)[1].copy() for _ in range(10)]
     workers.close()
@@ -114,11 +123,15 @@ def test_what_was_learned_since_counts(numba: None) -> None:
     network, pairs = made(block="pre"), batch()
     before = INDEX.differentiate(network, pairs)[0].error
     network.theta.values *= 0.9
-    assert INDEX.differentiate(network, pairs)[0].error == through_the_graph(network, pairs, Run())[0].error != before
+    assert (
+        INDEX.differentiate(network, pairs)[0].error
+        == through_the_graph(network, pairs, ForwardContext())[0].error
+        != before
+    )
 
 
 def test_the_products_of_a_blas_will_do(numba: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    network, pairs, run = made(block="pre"), batch(30), Run(Noise(1, 9))
+    network, pairs, run = made(block="pre"), batch(30), ForwardContext(DropoutKey(1, 9))
     _, expected = through_the_graph(network, pairs, run)
     products._callback()
     monkeypatch.setattr(products, "ours", lambda: False)
@@ -143,7 +156,7 @@ def test_other_networks_are_left_to_the_graph(numba: None, settings: dict[str, A
 def test_what_only_a_graph_can_do_is_left_to_it(numba: None, monkeypatch: pytest.MonkeyPatch) -> None:
     network, pairs = made(block="pre"), batch()
     assert at_once(network, pairs) is not None
-    assert at_once(network, pairs, Run(maps=[])) is None
+    assert at_once(network, pairs, ForwardContext(maps=[])) is None
     network.output.weights.frozen = True
     assert at_once(network, pairs) is None
     network.output.weights.frozen = False
@@ -191,7 +204,7 @@ def test_rooms_are_taken_over_by_matrices_of_the_same_size() -> None:
 def test_taking_over_rooms_saves_some_and_changes_nothing(
     numba: None, monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any]
 ) -> None:
-    network, pairs, run = made(**{**settings, "layers": 2}), batch(30), Run(Noise(5, 6))
+    network, pairs, run = made(**{**settings, "layers": 2}), batch(30), ForwardContext(DropoutKey(5, 6))
 
     def found() -> tuple[bytes, int]:
         programs._programs.clear()

@@ -29,7 +29,7 @@ KERNELS = """
 import numpy as np
 
 from dragoman.engines import use_fastest
-from dragoman.operations.sweeps import sum_of_squares
+from dragoman.operations.vector_updates import sum_of_squares
 
 told = []
 print(use_fastest(told.append))

@@ -30,13 +30,13 @@ METHODS = [
 SETTINGS: list[dict[str, Any]] = [
     {"block": "pre"},
     {"block": "post", "layers": 3},
-    {"block": "pre", "layers": 2, "reference_vocabulary": 333, "depth": 64, "heads": 4, "end": 9.0},
+    {"block": "pre", "layers": 2, "target_vocabulary": 333, "depth": 64, "heads": 4, "end": 9.0},
     {"normalization": "outside", "positions": "relative", "relative_reach": 2, "layers": 2, "end": 2.0},
     {"tied": "output", "positions": "learned", "maximum_length": 40},
     {"tied": "all", "activation": "gelu", "block": "pre"},
     {"attention_biases": False, "positions": "none", "activation": "identity", "end": 3.0},
     {"depth": 48, "positions": "interleaved_sinusoid", "perceptron_depth": 13},
-    {"depth": 16, "reference_vocabulary": 7, "block": "pre"},
+    {"depth": 16, "target_vocabulary": 7, "block": "pre"},
 ]
 NOT_COVERED: list[dict[str, Any]] = [
     {"activation": "tanh"},
@@ -51,7 +51,7 @@ every_method = pytest.mark.parametrize("method", METHODS, ids=str)
 
 def talkative(seed: int = 0, end: float = 1.0, dtype: Any = np.float32, **settings: Any) -> Transformer:
     """Every parameter off its initial value, sure of what it says; sentences end sooner or later."""
-    sizes = {"source_vocabulary": 40, "reference_vocabulary": 40, "depth": 32, "perceptron_depth": 40, "heads": 2}
+    sizes = {"source_vocabulary": 40, "target_vocabulary": 40, "depth": 32, "perceptron_depth": 40, "heads": 2}
     network = Transformer(TransformerConfiguration(**(sizes | settings)), seed, dtype)
     rng = np.random.default_rng(seed + 100)
     network.theta.values += rng.normal(0, 0.1, len(network.theta)).astype(dtype)
@@ -141,7 +141,7 @@ def test_long_sentences_find_room(numba, method):
 @pytest.mark.parametrize("vocabulary", [9, 40, 333])
 def test_of_equals_the_first(numba, method, vocabulary):
     """All labels equally probable: the lowest is written, the better beam goes on, the earlier one is returned."""
-    network = talkative(reference_vocabulary=vocabulary)
+    network = talkative(target_vocabulary=vocabulary)
     network.theta.values[:] = 0
     compared(network, method, [[4, 5], [6]], [3, 2])
     dict(network.named_arrays())["output.biases"][:END] = 1.0
@@ -156,7 +156,7 @@ def test_of_equals_the_first(numba, method, vocabulary):
 @pytest.mark.parametrize("size", [1e-34, 1e-3, 1.0, 30.0])
 def test_labels_that_are_hard_to_tell_apart(numba, tied, spread, size):
     """Without scores, labels are sifted by rounded logits; the best one is the same as by true ones, however near."""
-    network = talkative(end=0.0, reference_vocabulary=333, tied=tied, depth=64)
+    network = talkative(end=0.0, target_vocabulary=333, tied=tied, depth=64)
     views, rng = dict(network.named_arrays()), np.random.default_rng(5)
     weights, biases = (
         views["reference_embedding.table" if tied == "output" else "output.weights"],
@@ -193,7 +193,7 @@ def quantized_apart(depth: int) -> tuple[Any, Any, Any]:
 @pytest.mark.parametrize(("good", "bad"), [(20, 200), (200, 20)])
 def test_the_best_label_at_the_edge_of_the_bound(numba, tied, good, bad):
     """The rounded logit of the best label is nearly as far below another's as rounding can bring it."""
-    network = talkative(end=0.0, reference_vocabulary=333, tied=tied, depth=64, block="pre")
+    network = talkative(end=0.0, target_vocabulary=333, tied=tied, depth=64, block="pre")
     views = dict(network.named_arrays())
     table = views["reference_embedding.table"] if tied == "output" else views["output.weights"].T
     x, *weights = quantized_apart(64)
@@ -218,7 +218,7 @@ def test_logits_that_large_biases_make_equal(numba, size):
     """Beside a large bias, many true logits are the same number and the lowest label is the best; sums that differ in
     their last digit are rounded to others.
     """
-    network = talkative(end=0.0, reference_vocabulary=333, depth=64, block="pre")
+    network = talkative(end=0.0, target_vocabulary=333, depth=64, block="pre")
     views, rng = dict(network.named_arrays()), np.random.default_rng(3)
     views["output.weights"][...] = 0.01 * rng.standard_normal(views["output.weights"].shape)
     views["output.biases"][...] = size

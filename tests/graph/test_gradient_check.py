@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dragoman.errors import GradientError
 from dragoman.graph import Parameter, Tensor, Theta, gradient_check, operation
 from dragoman.graph.gradient_check import COMPLEX_TOLERANCE, central_differences, compare, complex_step
-from dragoman.layers import Initial, Perceptron, Run, SelfAttention
+from dragoman.layers import ForwardContext, Initializer, Perceptron, SelfAttention
 from dragoman.operations import activate, attend, embed, linear
 from tests.strategies import generators
 
@@ -225,13 +225,13 @@ class Interrupted(Perceptron):
 
 
 def test_layers_in_float32_are_checked_in_float64_and_restored():
-    attention = SelfAttention(4, 2, Initial(3), causal=True, reach=1)
-    interrupted = Interrupted(4, 4, Initial(4))
+    attention = SelfAttention(4, 2, Initializer(3), causal=True, reach=1)
+    interrupted = Interrupted(4, 4, Initializer(4))
     theta = Theta([*attention.parameters(), *interrupted.parameters()])
     before = theta.values.copy()
     x = np.random.default_rng(5).standard_normal((5, 4))
 
-    report = gradient_check(attention, x, offsets=np.array([0, 2, 5]), run=Run()).require()
+    report = gradient_check(attention, x, offsets=np.array([0, 2, 5]), run=ForwardContext()).require()
     assert {c.name for c in report.comparisons} == {"x", *(name for name, _ in attention.named_parameters())}
     with pytest.raises(InterruptedError):
         gradient_check(interrupted, x)
@@ -242,7 +242,7 @@ def test_layers_in_float32_are_checked_in_float64_and_restored():
 
 
 def test_frozen_parameters_are_left_out():
-    layer = Perceptron(2, 3, Initial(0))
+    layer = Perceptron(2, 3, Initializer(0))
     layer.weights.frozen = True
     report = gradient_check(layer, np.ones((1, 2))).require()
     assert {c.name for c in report.comparisons} == {"x", "biases"}

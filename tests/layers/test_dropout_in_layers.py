@@ -9,25 +9,25 @@ import numpy as np
 import pytest
 
 from dragoman.graph import Array, Tensor, backpropagate, value_of
-from dragoman.layers import Embedding, Initial, Normalization, Positions, Run
-from dragoman.operations import Noise
+from dragoman.layers import Embedding, ForwardContext, Initializer, Normalization, Positions
+from dragoman.operations import DropoutKey
 
 ROWS, DEPTH, RATE = 40, 8, 0.3
 LABELS = np.random.default_rng(0).integers(0, 5, ROWS)
 UPDATE, RESIDUAL = np.random.default_rng(1).standard_normal((2, ROWS, DEPTH))
-NOISY = Run(Noise(seed=3, step=11))
+NOISY = ForwardContext(DropoutKey(seed=3, step=11))
 
 
 def embedding(positions: Positions, dropout: float = RATE, site: int = 2) -> Embedding:
-    initial = Initial(0, np.float64)
+    initial = Initializer(0, np.float64)
     return Embedding(5, DEPTH, initial, positions, 4, position_depth=2, dropout=dropout, site=site)
 
 
-def embedded(layer: Embedding, run: Run, rows: slice = slice(None)) -> Array:
+def embedded(layer: Embedding, run: ForwardContext, rows: slice = slice(None)) -> Array:
     return value_of(layer(LABELS[rows], (np.arange(ROWS) % 4)[rows], run, rows.start or 0))
 
 
-def added(layer: Normalization, run: Run, rows: slice = slice(None)) -> Array:
+def added(layer: Normalization, run: ForwardContext, rows: slice = slice(None)) -> Array:
     return value_of(layer.add(UPDATE[rows], RESIDUAL[rows], run, rows.start or 0)[0])
 
 
@@ -41,15 +41,15 @@ def kept_and_dropped(noisy: Array, quiet: Array) -> Array:
 @pytest.mark.parametrize("positions", get_args(Positions))
 def test_an_embedding_drops_only_with_noise(positions: Positions) -> None:
     quiet = embedded(embedding(positions, dropout=0.0), NOISY)
-    np.testing.assert_array_equal(embedded(embedding(positions), Run()), quiet)
+    np.testing.assert_array_equal(embedded(embedding(positions), ForwardContext()), quiet)
     shown = np.abs(quiet) > 1e-12  # sin 0 and one-hot zeros cannot show whether they were dropped
     kept = kept_and_dropped(embedded(embedding(positions), NOISY), quiet)[shown]
     assert kept.mean() == pytest.approx(1 - RATE, abs=0.08)
 
 
 def test_normalization_drops_the_update_and_never_the_residual() -> None:
-    layer = Normalization(DEPTH, Initial(0, np.float64), dropout=RATE, site=4)
-    np.testing.assert_array_equal(added(layer, Run()), UPDATE + RESIDUAL)
+    layer = Normalization(DEPTH, Initializer(0, np.float64), dropout=RATE, site=4)
+    np.testing.assert_array_equal(added(layer, ForwardContext()), UPDATE + RESIDUAL)
     kept = kept_and_dropped(added(layer, NOISY) - RESIDUAL, UPDATE)
     assert kept.mean() == pytest.approx(1 - RATE, abs=0.08)
 
@@ -62,7 +62,7 @@ def test_an_embedding_drops_the_same_in_shards(positions: Positions) -> None:
 
 
 def test_normalization_drops_the_same_in_shards() -> None:
-    layer = Normalization(DEPTH, Initial(0, np.float64), dropout=RATE, site=4)
+    layer = Normalization(DEPTH, Initializer(0, np.float64), dropout=RATE, site=4)
     parts = [added(layer, NOISY, slice(*ends)) for ends in ((0, 7), (7, 8), (8, ROWS))]
     np.testing.assert_array_equal(np.concatenate(parts), added(layer, NOISY))
 
@@ -71,8 +71,8 @@ def test_normalization_drops_the_same_in_shards() -> None:
     "other",
     [
         lambda: embedded(embedding("none", site=3), NOISY),
-        lambda: embedded(embedding("none"), Run(Noise(seed=3, step=12))),
-        lambda: embedded(embedding("none"), Run(Noise(seed=4, step=11))),
+        lambda: embedded(embedding("none"), ForwardContext(DropoutKey(seed=3, step=12))),
+        lambda: embedded(embedding("none"), ForwardContext(DropoutKey(seed=4, step=11))),
     ],
     ids=["site", "step", "seed"],
 )
@@ -82,7 +82,7 @@ def test_another_site_step_or_seed_drops_others(other: Callable[[], Array]) -> N
 
 
 def test_what_was_dropped_gets_no_gradient() -> None:
-    layer = Normalization(DEPTH, Initial(0, np.float64), dropout=RATE)
+    layer = Normalization(DEPTH, Initializer(0, np.float64), dropout=RATE)
     update, residual = Tensor(UPDATE), Tensor(RESIDUAL)
     total, _ = layer.add(update, residual, NOISY)
     kept = value_of(total) != RESIDUAL

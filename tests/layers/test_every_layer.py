@@ -13,12 +13,12 @@ from dragoman.layers import (
     CrossAttention,
     Embedding,
     FeedForward,
-    Initial,
+    ForwardContext,
+    Initializer,
     Layer,
     Normalization,
     Perceptron,
     Positions,
-    Run,
     SelfAttention,
 )
 
@@ -32,11 +32,11 @@ X, UPDATE, MEMORY = (RNG.standard_normal((rows, 6)) for rows in (4, 4, 5))
 class Residual(Layer):
     """Normalization's other call: the residual addition before it."""
 
-    def __init__(self, depth: int, initial: Initial, **options: Any) -> None:
+    def __init__(self, depth: int, initial: Initializer, **options: Any) -> None:
         self.normalization = Normalization(depth, initial, **options)
 
     def __call__(self, update: Value, residual: Value) -> tuple[Value, Value]:
-        return self.normalization.add(update, residual, Run())
+        return self.normalization.add(update, residual, ForwardContext())
 
 
 def scatter(layer: Layer, seed: int = 1) -> None:
@@ -51,17 +51,17 @@ def last(outputs: Any) -> Any:
 
 
 def check_layer(
-    build: Callable[[Initial], Layer], arguments: tuple[Any, ...], arrays: dict[str, tuple[int, ...]]
+    build: Callable[[Initializer], Layer], arguments: tuple[Any, ...], arrays: dict[str, tuple[int, ...]]
 ) -> None:
     """What every layer owes its network.
 
     Four positions go in and rows of depth 6 come out; `arrays` are the published parameters by name, in order.
     """
-    layer: Any = build(Initial(3, np.float64))
+    layer: Any = build(Initializer(3, np.float64))
     assert [(name, view.shape) for name, view in layer.named_arrays()] == list(arrays.items())
     assert layer.count() == sum(int(np.prod(size)) for size in arrays.values())
 
-    again = build(Initial(3, np.float64))
+    again = build(Initializer(3, np.float64))
     for mine, other in zip(layer.parameters(), again.parameters(), strict=True):
         np.testing.assert_array_equal(mine.value, other.value)
 
@@ -79,14 +79,14 @@ def check_layer(
     layer.parameters()[0].value[...] *= 1.5  # the plain twin lives on the same memory
     assert np.abs(last(plain(*arguments)) - y.value).max() > 1e-3
 
-    single: Any = build(Initial(3, np.float32))
+    single: Any = build(Initializer(3, np.float32))
     narrow = [a.astype(np.float32) if isinstance(a, np.ndarray) and a.dtype == float else a for a in arguments]
     assert last(single(*narrow)).value.dtype == np.float32
 
     gradient_check(layer, *arguments).require()
 
 
-Case = tuple[Callable[[Initial], Layer], tuple[Any, ...], dict[str, tuple[int, ...]]]
+Case = tuple[Callable[[Initializer], Layer], tuple[Any, ...], dict[str, tuple[int, ...]]]
 NORM = {"gamma": (6,), "beta": (6,)}
 LAYERS: dict[str, Case] = {
     "perceptron": (lambda i: Perceptron(6, 6, i, "tanh"), (X,), {"weights": (6, 6), "biases": (6,)}),
@@ -110,32 +110,32 @@ PROJECTION = {"projection.weights": (6, 6), "projection.biases": (6,)}
 ATTENTION: dict[str, Case] = {
     "self": (
         lambda i: SelfAttention(6, 2, i),
-        (X, OFFSETS, Run()),
+        (X, OFFSETS, ForwardContext()),
         QUERY_KEY_VALUE | QUERY_KEY_VALUE_BIASES | PROJECTION,
     ),
     "causal": (
         lambda i: SelfAttention(6, 3, i, causal=True),
-        (X, OFFSETS, Run()),
+        (X, OFFSETS, ForwardContext()),
         QUERY_KEY_VALUE | QUERY_KEY_VALUE_BIASES | PROJECTION,
     ),
     "without biases": (
         lambda i: SelfAttention(6, 2, i, biases=False),
-        (X, OFFSETS, Run()),
+        (X, OFFSETS, ForwardContext()),
         QUERY_KEY_VALUE | {"projection.weights": (6, 6)},
     ),
     "relative": (
         lambda i: SelfAttention(6, 2, i, reach=1),
-        (X, OFFSETS, Run()),
+        (X, OFFSETS, ForwardContext()),
         QUERY_KEY_VALUE | QUERY_KEY_VALUE_BIASES | {"distance_bias": (2, 3)} | PROJECTION,
     ),
     "unscaled": (
         lambda i: SelfAttention(6, 1, i, biases=False, scaled=False),
-        (X * 0.3, OFFSETS, Run()),
+        (X * 0.3, OFFSETS, ForwardContext()),
         QUERY_KEY_VALUE | {"projection.weights": (6, 6)},
     ),
     "cross": (
         lambda i: CrossAttention(6, 2, i),
-        (X, MEMORY, OFFSETS, MEMORY_OFFSETS, Run()),
+        (X, MEMORY, OFFSETS, MEMORY_OFFSETS, ForwardContext()),
         {"query.weights": (6, 6), "query.biases": (6,), "key.weights": (6, 6), "value.weights": (6, 6)}
         | {"key.biases": (6,), "value.biases": (6,)}
         | PROJECTION,
@@ -173,7 +173,7 @@ def test_attention_layer(name: str) -> None:
 def test_embedding_layer(positions: Positions) -> None:
     check_layer(
         lambda initial: Embedding(VOCABULARY, 6, initial, positions, LONGEST, position_depth=2),
-        (LABELS, POSITIONS, Run()),
+        (LABELS, POSITIONS, ForwardContext()),
         ENCODINGS[positions],
     )
 
@@ -184,7 +184,7 @@ def test_every_published_encoding_is_checked() -> None:
 
 def test_initial_values_are_the_same_in_every_precision() -> None:
     def draw(dtype: Any) -> list[Any]:
-        initial = Initial(5, dtype)
+        initial = Initializer(5, dtype)
         return [initial.glorot(4, 3, blocks=2), initial.normal(2, 3, 0.5), initial.zeros(2), initial.ones(2)]
 
     for wide, narrow in zip(draw(np.float64), draw(np.float32), strict=True):
@@ -193,8 +193,8 @@ def test_initial_values_are_the_same_in_every_precision() -> None:
 
 
 def test_initial_values_follow_the_seed_and_have_the_stated_spread() -> None:
-    drawn = Initial(0, np.float64).glorot(100, 300, blocks=2)
+    drawn = Initializer(0, np.float64).glorot(100, 300, blocks=2)
     assert drawn.shape == (100, 600)
     assert drawn.var() == pytest.approx(2 / 400, rel=0.02)
-    assert Initial(0, np.float64).normal(300, 200, 0.25).std() == pytest.approx(0.25, rel=0.02)
-    assert (Initial(1, np.float64).glorot(100, 300, blocks=2) != drawn).any()
+    assert Initializer(0, np.float64).normal(300, 200, 0.25).std() == pytest.approx(0.25, rel=0.02)
+    assert (Initializer(1, np.float64).glorot(100, 300, blocks=2) != drawn).any()

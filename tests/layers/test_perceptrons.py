@@ -9,7 +9,7 @@ import pytest
 
 from dragoman.errors import ConfigurationError, ShapeError
 from dragoman.graph import Tensor, backpropagate, value_of
-from dragoman.layers import FeedForward, Initial, Perceptron
+from dragoman.layers import FeedForward, Initializer, Perceptron
 
 X = np.random.default_rng(0).standard_normal((5, 4))
 DY = np.random.default_rng(1).standard_normal((5, 3))
@@ -20,7 +20,7 @@ DY = np.random.default_rng(1).standard_normal((5, 3))
     ("activation", "slope"), [("identity", lambda c: np.ones_like(c)), ("relu", lambda c: np.heaviside(c, 0))]
 )
 def test_a_perceptron_and_its_backward_pass(activation: str, slope: Any) -> None:
-    layer = Perceptron(4, 3, Initial(0, np.float64), activation)
+    layer = Perceptron(4, 3, Initializer(0, np.float64), activation)
     weights, biases = value_of(layer.weights), value_of(layer.biases)
     biases[:] = [0.5, -0.5, 0.1]
     x = Tensor(X)
@@ -36,7 +36,7 @@ def test_a_perceptron_and_its_backward_pass(activation: str, slope: Any) -> None
 @pytest.mark.ledger("B-7.5-ffn", "T-3.2-V-layer")
 @pytest.mark.parametrize(("activation", "function"), [("relu", lambda c: np.maximum(c, 0)), ("tanh", np.tanh)])
 def test_feed_forward_treats_each_position_alone(activation: str, function: Any) -> None:
-    layer = FeedForward(4, 9, activation, Initial(0, np.float64))
+    layer = FeedForward(4, 9, activation, Initializer(0, np.float64))
     a = dict(layer.named_arrays())
     a["hidden.biases"][:] = np.linspace(-0.5, 0.5, 9)
     a["output.biases"][:] = [1, 2, 3, 4]
@@ -47,6 +47,6 @@ def test_feed_forward_treats_each_position_alone(activation: str, function: Any)
 
 def test_mistakes_are_named() -> None:
     with pytest.raises(ConfigurationError, match="no activation 'swish'; choose one of identity, relu"):
-        FeedForward(4, 8, "swish", Initial())
+        FeedForward(4, 8, "swish", Initializer())
     with pytest.raises(ShapeError, match=r"x \[N, d\] has shape \(5, 4\), but weights \[d, k\] has shape \(3, 2\)"):
-        Perceptron(3, 2, Initial(0, np.float64))(X)
+        Perceptron(3, 2, Initializer(0, np.float64))(X)

@@ -9,7 +9,7 @@ import numpy as np
 
 from dragoman.batch import Batch
 from dragoman.graph import Array, value_of
-from dragoman.layers import Embedding, Initial, Layer, Positions, Run
+from dragoman.layers import Embedding, ForwardContext, Initializer, Layer, Positions
 from dragoman.networks import TransformerConfiguration
 from dragoman.networks.transformer import EncoderBlock, Stream
 from dragoman.operations import add, linear, softmax
@@ -29,8 +29,8 @@ class Body(Layer):
 
     def __init__(self, blocks: int, masked: bool = False, **settings: Any) -> None:
         sizes = {"depth": DEPTH, "perceptron_depth": 8, "heads": 2, "block": "pre", "relative_reach": 2}
-        configuration = TransformerConfiguration(source_vocabulary=1, reference_vocabulary=1, **(sizes | settings))
-        initial, sites = Initial(0, np.float64), itertools.count()
+        configuration = TransformerConfiguration(source_vocabulary=1, target_vocabulary=1, **(sizes | settings))
+        initial, sites = Initializer(0, np.float64), itertools.count()
         self.blocks = [EncoderBlock(configuration, initial, sites) for _ in range(blocks)]
         for block in self.blocks:
             block.self_attention.causal = masked
@@ -40,7 +40,7 @@ class Body(Layer):
         """One sequence of tokens, x [N, D] -> [N, D]"""
         stream, batch = Stream(x), Batch.pack([value_of(x)])
         for block in self.blocks:
-            stream = block(stream, batch, Run())
+            stream = block(stream, batch, ForwardContext())
         return stream.total if stream.update is None else add(stream.total, stream.update)
 
 
@@ -48,12 +48,12 @@ class LanguageModel(Layer):
     """Words to the probabilities of the word after each: embedding, body, and g_w . x for every word w."""
 
     def __init__(self, vocabulary: int, masked: bool = True, positions: Positions = "half_sinusoid") -> None:
-        self.embedding = Embedding(vocabulary, DEPTH, Initial(0, np.float64), positions)
+        self.embedding = Embedding(vocabulary, DEPTH, Initializer(0, np.float64), positions)
         self.body = Body(2, masked, positions=positions)
-        self.head = Embedding(vocabulary, DEPTH, Initial(1, np.float64), "none")  # owns the table of the g_w
+        self.head = Embedding(vocabulary, DEPTH, Initializer(1, np.float64), "none")  # owns the table of the g_w
 
     def features(self, words: list[int]) -> Any:
-        return self.body(self.embedding(np.array(words), np.arange(len(words)), Run()))
+        return self.body(self.embedding(np.array(words), np.arange(len(words)), ForwardContext()))
 
     def __call__(self, words: list[int]) -> Any:
         return linear(self.features(words), self.head.table, transposed=True)

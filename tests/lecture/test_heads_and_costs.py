@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dragoman.graph import Array, value_of
-from dragoman.layers import FeedForward, Initial, Past, Run, SelfAttention
+from dragoman.layers import FeedForward, ForwardContext, Initializer, KVCache, SelfAttention
 from dragoman.operations.teaching.lecture import full_rank_attention
 from tests.lecture.counting import Counted, Products
 
@@ -16,7 +16,7 @@ N, D = 6, 16
 
 
 def self_attention(heads: int, depth: int = D, **options: Any) -> SelfAttention:
-    return SelfAttention(depth, heads, Initial(0, np.float64), biases=False, **options)
+    return SelfAttention(depth, heads, Initializer(0, np.float64), biases=False, **options)
 
 
 def lecture_maps(layer: SelfAttention) -> tuple[Array, Array, Array]:
@@ -35,7 +35,7 @@ def test_values_and_projection_are_value_maps_of_low_rank(heads: int, causal: bo
     u_q, u_k, maps = lecture_maps(layer)
     assert {np.linalg.matrix_rank(v) for v in maps} == {D // heads}
     expected = full_rank_attention(x, u_q, u_k, maps, causal=causal, scaled=True)
-    np.testing.assert_allclose(value_of(layer(x, np.array([0, N]), Run())), expected, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(value_of(layer(x, np.array([0, N]), ForwardContext())), expected, rtol=1e-12, atol=1e-13)
 
 
 @pytest.mark.ledger("L-26-qk")
@@ -45,7 +45,7 @@ def test_a_heads_map_has_just_two_matrices(heads: int) -> None:
 
     def maps() -> Array:
         kept: list[Array] = []
-        layer(x, np.array([0, N]), Run(maps=kept))
+        layer(x, np.array([0, N]), ForwardContext(maps=kept))
         return kept[0][0]
 
     size = 0
@@ -67,7 +67,7 @@ def test_the_usual_form_has_4_d_squared_parameters_for_every_number_of_heads() -
 def products_of_attention(heads: int, length: int, depth: int) -> Products:
     products: Products = Products()
     layer: Any = self_attention(heads, depth).without_gradient()
-    layer(Counted.of(np.ones((length, depth)), products), np.array([0, length]), Run())
+    layer(Counted.of(np.ones((length, depth)), products), np.array([0, length]), ForwardContext())
     return products
 
 
@@ -88,7 +88,7 @@ def test_averaging_costs_h_d_n_squared_or_d_n_squared(heads: int) -> None:
 @pytest.mark.parametrize(("length", "depth"), [(40, 8), (17, 16), (16, 17), (8, 40)])
 def test_the_mlp_overtakes_attention_when_depth_passes_length(length: int, depth: int) -> None:
     products = Products()
-    mlp: Any = FeedForward(depth, depth, "relu", Initial(0, np.float64)).without_gradient()
+    mlp: Any = FeedForward(depth, depth, "relu", Initializer(0, np.float64)).without_gradient()
     mlp(Counted.of(np.ones((length, depth)), products))
     assert products.multiply_adds == 2 * length * depth * depth
     attending = sum(products_of_attention(1, length, depth).with_square(length))
@@ -104,12 +104,12 @@ def test_recomputing_every_prefix_costs_n_minus_1_growing_passes() -> None:
     naive, again = [], []
     for n in range(1, words):  # one pass for each next word
         products = Products()
-        again.append(layer(Counted.of(x[:n], products), np.array([0, n]), Run())[-1])
+        again.append(layer(Counted.of(x[:n], products), np.array([0, n]), ForwardContext())[-1])
         naive.append(products.multiply_adds)
     assert naive == [4 * n * depth**2 + 2 * n * n * depth for n in range(1, words)]
 
     incremental, kept = [], []
-    cache = Past.empty(1, depth, np.dtype(np.float64))
+    cache = KVCache.empty(1, depth, np.dtype(np.float64))
     for n in range(1, words):
         products = Products()
         y, cache = layer.step(Counted.of(x[n - 1 : n], products), cache)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dragoman.graph import Array, gradient_check, value_of
-from dragoman.layers import FeedForward, Initial, Layer, Normalization, Perceptron
+from dragoman.layers import FeedForward, Initializer, Layer, Normalization, Perceptron
 from dragoman.operations import attend, normalize, transpose
 from tests.lecture.masked_body import DEPTH, Body, scatter
 
@@ -80,7 +80,7 @@ def test_the_first_stage_mixes_tokens_and_not_features() -> None:
 
 @pytest.mark.ledger("L-13-twostages", "L-36-mlp", "B-7.5-ffn")
 def test_the_second_stage_mixes_features_and_not_tokens() -> None:
-    mlp = scatter(FeedForward(DEPTH, 12, "gelu", Initial(0, np.float64)))
+    mlp = scatter(FeedForward(DEPTH, 12, "gelu", Initializer(0, np.float64)))
     other = X.copy()
     other[1, 3] += 1.0
     change = np.abs(value_of(mlp(other)) - value_of(mlp(X)))
@@ -92,8 +92,8 @@ def test_the_second_stage_mixes_features_and_not_tokens() -> None:
 
 class Perceptrons(Layer):
     def __init__(self, *widths: int) -> None:
-        hidden = [Perceptron(a, b, Initial(0, np.float64), "relu") for a, b in pairwise(widths)]
-        self.layers = [*hidden, Perceptron(widths[-1], widths[0], Initial(0, np.float64))]
+        hidden = [Perceptron(a, b, Initializer(0, np.float64), "relu") for a, b in pairwise(widths)]
+        self.layers = [*hidden, Perceptron(widths[-1], widths[0], Initializer(0, np.float64))]
 
     def __call__(self, x: Any) -> Any:
         for layer in self.layers:
@@ -106,7 +106,7 @@ class Perceptrons(Layer):
 def test_an_mlp_may_have_one_or_two_hidden_layers(widths: tuple[int, ...]) -> None:
     gradient_check(scatter(Perceptrons(*widths)), X).require()
     if len(widths) == 2:
-        pair, same = scatter(FeedForward(*widths, "relu", Initial(0, np.float64))), scatter(Perceptrons(*widths))
+        pair, same = scatter(FeedForward(*widths, "relu", Initializer(0, np.float64))), scatter(Perceptrons(*widths))
         for one, other in zip(same.parameters(), pair.parameters(), strict=True):
             one.value[...] = other.value
         np.testing.assert_array_equal(value_of(same(X)), value_of(pair(X)))
@@ -144,7 +144,7 @@ def test_mild_branches_change_their_input_mildly_and_add_up() -> None:
 
 @pytest.mark.ledger("L-41-ln")
 def test_tokens_are_standardised_then_scaled_and_shifted() -> None:
-    layer = Normalization(DEPTH, Initial(0, np.float64), epsilon=0.0)
+    layer = Normalization(DEPTH, Initializer(0, np.float64), epsilon=0.0)
     y = value_of(layer(X * 7 + 3))
     np.testing.assert_allclose(y.mean(axis=1), 0, atol=1e-14)
     np.testing.assert_allclose(y.std(axis=1), 1, rtol=1e-14)
@@ -157,7 +157,7 @@ def test_tokens_are_standardised_then_scaled_and_shifted() -> None:
 @pytest.mark.parametrize("epsilon", [0.0, 1e-5])
 def test_a_constant_token_is_left_with_the_shift_alone(epsilon: float) -> None:
     constant = np.full((2, DEPTH), 0.25)
-    layer = scatter(Normalization(DEPTH, Initial(0, np.float64), epsilon=epsilon))
+    layer = scatter(Normalization(DEPTH, Initializer(0, np.float64), epsilon=epsilon))
     np.testing.assert_array_equal(value_of(layer(constant)), np.tile(value_of(layer.beta), (2, 1)))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from dragoman.batch import Batch
 from dragoman.graph import value_of
-from dragoman.layers import Embedding, Initial, Perceptron, Positions, Run, SelfAttention
+from dragoman.layers import Embedding, ForwardContext, Initializer, Perceptron, Positions, SelfAttention
 from dragoman.networks import Transformer, TransformerConfiguration
 from dragoman.operations import mean_rows
 from tests.lecture.masked_body import DEPTH, Body, scatter
@@ -31,7 +31,7 @@ def test_permuting_the_tokens_permutes_every_layer(block: str) -> None:
 
 @pytest.mark.ledger("L-11-pool")
 def test_pooling_gives_a_classifier_that_ignores_order() -> None:
-    body, head = Body(2), scatter(Perceptron(DEPTH, 3, Initial(0, np.float64)))
+    body, head = Body(2), scatter(Perceptron(DEPTH, 3, Initializer(0, np.float64)))
 
     def classify(x: Any) -> Any:
         return value_of(head(mean_rows(value_of(body(x)), offsets=np.array([0, N]))))
@@ -47,7 +47,7 @@ def test_swapping_subject_and_object_matters_once_positions_are_known(positions:
     """'herbivores eat plants' and 'plants eat herbivores': a source is a set exactly when positions are 'none'."""
     configuration = TransformerConfiguration(
         source_vocabulary=3,
-        reference_vocabulary=3,
+        target_vocabulary=3,
         depth=8,
         perceptron_depth=8,
         heads=2,
@@ -65,25 +65,29 @@ def test_swapping_subject_and_object_matters_once_positions_are_known(positions:
 @pytest.mark.ledger("L-51-relative")
 def test_relative_positions_do_not_notice_a_common_shift() -> None:
     """A pattern in a blank sequence takes its outputs along when it moves; with absolute positions it does not."""
-    layer = scatter(SelfAttention(DEPTH, 2, Initial(0, np.float64), reach=3))
+    layer = scatter(SelfAttention(DEPTH, 2, Initializer(0, np.float64), reach=3))
     value_of(layer.distance_bias)[:, [0, -1]] = -1e3  # nothing from 3 positions away or more
     pattern = np.random.default_rng(1).standard_normal((3, DEPTH))
 
     def at(start: int, added: Any = 0.0) -> Any:
         x = np.zeros((14, DEPTH))
         x[start : start + 3] = pattern
-        return value_of(layer(x + added, np.array([0, 14]), Run()))[start - 2 : start + 5]
+        return value_of(layer(x + added, np.array([0, 14]), ForwardContext()))[start - 2 : start + 5]
 
     np.testing.assert_allclose(at(4), at(7), atol=1e-13)
-    codes = value_of(Embedding(1, DEPTH, Initial(0, np.float64))(np.zeros(14, int), np.arange(14), Run()))
+    codes = value_of(
+        Embedding(1, DEPTH, Initializer(0, np.float64))(np.zeros(14, int), np.arange(14), ForwardContext())
+    )
     assert np.abs(at(4, codes) - at(7, codes)).max() > 0.01
 
 
 @pytest.mark.ledger("L-51-relative")
 def test_an_embedding_with_relative_positions_ignores_them() -> None:
     labels, positions = np.array([1, 2, 0]), np.arange(3)
-    relative, absolute = (Embedding(3, DEPTH, Initial(0, np.float64), kind) for kind in ("relative", "half_sinusoid"))
-    same, shifted = (value_of(relative(labels, positions + shift, Run())) for shift in (0, 7))
+    relative, absolute = (
+        Embedding(3, DEPTH, Initializer(0, np.float64), kind) for kind in ("relative", "half_sinusoid")
+    )
+    same, shifted = (value_of(relative(labels, positions + shift, ForwardContext())) for shift in (0, 7))
     np.testing.assert_array_equal(same, shifted)
-    same, shifted = (value_of(absolute(labels, positions + shift, Run())) for shift in (0, 7))
+    same, shifted = (value_of(absolute(labels, positions + shift, ForwardContext())) for shift in (0, 7))
     assert np.abs(same - shifted).max() > 0.1

@@ -111,7 +111,7 @@ def test_training_finds_the_minimum_of_the_loss_as_a_function_of_theta() -> None
 
 @pytest.mark.ledger("T-4.2-noreg")
 def test_a_transformer_has_no_regularization_by_default() -> None:
-    small = TransformerConfiguration(source_vocabulary=6, reference_vocabulary=6, depth=4, perceptron_depth=4, heads=2)
+    small = TransformerConfiguration(source_vocabulary=6, target_vocabulary=6, depth=4, perceptron_depth=4, heads=2)
     loss, _ = LossIndex().differentiate(Transformer(small), Batch.pairs([[4, 5]], [[2, 5, 4, 3]]))
     assert loss.regularization == 0.0
     assert loss.index == loss.error > 0

@@ -29,7 +29,7 @@ EVERY: list[dict[str, Any]] = [
 
 
 def small_encoder_decoder(dtype: Any = np.float64, **settings: Any) -> EncoderDecoder:
-    sizes = {"source_vocabulary": VOCABULARY, "reference_vocabulary": VOCABULARY, "depth": 2, "units": 2}
+    sizes = {"source_vocabulary": VOCABULARY, "target_vocabulary": VOCABULARY, "depth": 2, "units": 2}
     network: EncoderDecoder = scatter(EncoderDecoder(RecurrentConfiguration(**(sizes | settings)), 0, dtype))
     return network
 

@@ -22,7 +22,7 @@ def configuration(**settings: Any) -> TransformerConfiguration:
     small = {"depth": 4, "perceptron_depth": 3, "heads": 2, "maximum_length": 6, "relative_reach": 2}
     if settings.get("positions") in ("one_hot", "concatenated_sinusoid"):
         small |= {"depth": 8, "position_depth": 2}
-    vocabularies = {"source_vocabulary": VOCABULARY, "reference_vocabulary": VOCABULARY}
+    vocabularies = {"source_vocabulary": VOCABULARY, "target_vocabulary": VOCABULARY}
     return TransformerConfiguration(**(vocabularies | small | settings))
 
 

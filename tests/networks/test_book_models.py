@@ -17,7 +17,7 @@ from dragoman.errors import ConfigurationError, LabelError, ShapeError
 from dragoman.graph import Array, backpropagate, value_of
 from dragoman.loss import LossIndex
 from dragoman.networks import RecurrentNetwork, RecurrentNetworkConfiguration
-from dragoman.operations import Noise, cross_entropy, take_rows
+from dragoman.operations import DropoutKey, cross_entropy, take_rows
 from dragoman.training.scheduled import with_own_outputs
 from tests.networks.recurrent_networks import small_encoder_decoder
 from tests.networks.small_networks import logits_of, scatter, small_transformer, split
@@ -239,7 +239,7 @@ def test_nine_positions_for_five_labels_and_for_seven() -> None:
     assert (batch.source.labels == PAD).tolist() == [False] * 5 + [True] * 4
     assert (batch.targets == PAD).tolist() == [False] * 7 + [True] * 2
     assert batch.loss_weights.tolist() == [1] * 7 + [0] * 2
-    sizes = {"source_vocabulary": 8, "reference_vocabulary": 10, "positions": "learned", "maximum_length": NINE}
+    sizes = {"source_vocabulary": 8, "target_vocabulary": 10, "positions": "learned", "maximum_length": NINE}
     network = small_transformer(**sizes)
     assert logits_of(network, batch).shape == (NINE, 10)
 
@@ -274,7 +274,7 @@ def test_differentiating_the_loop_that_writes(block: str) -> None:
         gradient += backpropagate(loss, network.theta) / len(batch.targets)
         written.append(END + int(value_of(logits)[0, END:].argmax()))
     assert written[:-1] != batch.labels.tolist()
-    own = with_own_outputs(network, batch, 1 - 2**-20, Noise(0, 1))
+    own = with_own_outputs(network, batch, 1 - 2**-20, DropoutKey(0, 1))
     at_once, expected = LossIndex().differentiate(network, own)
     assert own.labels.tolist() == written[:-1]
     assert at_once.error == pytest.approx(error, rel=1e-12)

@@ -40,7 +40,7 @@ def test_a_mistake_is_named(settings: dict[str, Any], message: str) -> None:
 def test_all_mistakes_are_named_at_once() -> None:
     with pytest.raises(ConfigurationError) as caught:
         TransformerConfiguration(source_vocabulary=0, depth=-1, droput=0.1)  # type: ignore[call-arg]
-    for name in ("source_vocabulary", "reference_vocabulary: Field required", "depth", "droput"):
+    for name in ("source_vocabulary", "target_vocabulary: Field required", "depth", "droput"):
         assert name in str(caught.value)
 
 
@@ -75,7 +75,7 @@ def test_presets_can_be_changed_by_name() -> None:
         assert preset(name, 7, 9).perceptron_depth >= sizes["depth"]
         changed = preset(name, 7, 9, heads=16, layers=3, perceptron_depth=sizes["depth"])
         assert (changed.heads, changed.layers, changed.depth) == (16, 3, sizes["depth"])
-        assert (changed.source_vocabulary, changed.reference_vocabulary) == (7, 9)
+        assert (changed.source_vocabulary, changed.target_vocabulary) == (7, 9)
     with pytest.raises(ConfigurationError, match="no preset 'huge'; choose one of small, medium, large"):
         preset("huge", 7, 9)
 

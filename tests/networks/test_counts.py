@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dragoman.graph import Array
-from dragoman.layers import Initial, Layer, Perceptron
+from dragoman.layers import Initializer, Layer, Perceptron
 from dragoman.networks import PRESETS, Transformer, TransformerConfiguration, preset
 from dragoman.networks.transformer import DecoderBlock, EncoderBlock
 from tests.networks.small_networks import configuration, small_transformer
@@ -23,7 +23,7 @@ PUBLISHED = {
 TOTALS = {"small": 1_166_966, "medium": 2_822_902, "large": 6_950_390}
 BOOK = TransformerConfiguration(
     source_vocabulary=1,
-    reference_vocabulary=1,
+    target_vocabulary=1,
     depth=512,
     perceptron_depth=2048,
     heads=8,
@@ -93,7 +93,7 @@ def test_what_an_encoding_changes(positions: Any, change: int) -> None:
     assert small_transformer(**settings, positions=positions).count() - base == change
 
 
-class Hollow(Initial):
+class Hollow(Initializer):
     """Arrays with a shape and no memory, for counting networks too large to build in a test."""
 
     def glorot(self, inputs: int, outputs: int, blocks: int = 1) -> Array:

@@ -12,10 +12,10 @@ from dragoman.batch import Batch
 from dragoman.decoding import Beam, Greedy, Sampling, decode
 from dragoman.errors import ConfigurationError, ShapeError
 from dragoman.graph import gradient_check, value_of
-from dragoman.layers import Initial, Run, Score, ScoredAttention
+from dragoman.layers import ForwardContext, Initializer, Score, ScoredAttention
 from dragoman.networks import EncoderDecoder, RecurrentConfiguration
 from dragoman.networks.encoder_decoder import reversed_rows
-from dragoman.operations import Noise
+from dragoman.operations import DropoutKey
 from tests.networks.recurrent_networks import EVERY, small_encoder_decoder, told
 from tests.networks.small_networks import RAGGED, VOCABULARY, logits_of, split
 
@@ -70,7 +70,7 @@ def test_alone_or_together_the_same(settings: dict[str, Any]) -> None:
 @pytest.mark.parametrize("settings", EVERY[::4], ids=told)
 def test_dropout_does_not_depend_on_the_shard(settings: dict[str, Any]) -> None:
     network = small_encoder_decoder(**settings, dropout=0.4)
-    run = Run(Noise(1, 2))
+    run = ForwardContext(DropoutKey(1, 2))
     whole = value_of(network(RAGGED, run))
     parts = [value_of(network(RAGGED._between(i, i + 1), run)) for i in range(len(RAGGED))]
     np.testing.assert_allclose(np.concatenate(parts), whole, atol=1e-12)
@@ -136,7 +136,7 @@ def test_scores_that_are_each_other() -> None:
         np.arange(4),
         np.array([0, 2, 3, 7]),
     )
-    layers = {score: ScoredAttention(score, 4, 4, Initial(1, np.float64)) for score in get_args(Score)}
+    layers = {score: ScoredAttention(score, 4, 4, Initializer(1, np.float64)) for score in get_args(Score)}
     added, joined, general = layers["additive"], layers["concatenation"], layers["general"]
     value_of(joined.weights)[...] = np.concatenate((value_of(added.weights), value_of(added.key_weights)))
     value_of(joined.score_weights)[...] = value_of(added.score_weights)
@@ -150,8 +150,8 @@ def test_scores_that_are_each_other() -> None:
 @pytest.mark.parametrize("score", ["dot", "scaled_dot"])
 def test_an_inner_product_needs_equal_depths(score: Score) -> None:
     with pytest.raises(ConfigurationError, match="queries have 3 columns and keys 4; choose general"):
-        ScoredAttention(score, 3, 4, Initial())
-    ScoredAttention("general", 3, 4, Initial())
+        ScoredAttention(score, 3, 4, Initializer())
+    ScoredAttention("general", 3, 4, Initializer())
 
 
 @pytest.mark.ledger("B-7.4-reverse")
@@ -227,7 +227,7 @@ def test_mistakes_are_told() -> None:
 
 def test_parameters_are_published_gate_by_gate() -> None:
     """The sizes of (7.16) and (7.17), each matrix by its gate's name."""
-    sizes = {"source_vocabulary": VOCABULARY, "reference_vocabulary": VOCABULARY, "depth": 3, "units": 4}
+    sizes = {"source_vocabulary": VOCABULARY, "target_vocabulary": VOCABULARY, "depth": 3, "units": 4}
     network = EncoderDecoder(RecurrentConfiguration(cell="lstm", context="initial", **sizes))
     shapes = {name: view.shape for name, view in network.named_arrays()}
     for gate in ("forget", "input", "output", "memory"):

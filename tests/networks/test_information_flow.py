@@ -10,7 +10,7 @@ import pytest
 from dragoman.batch import Batch
 from dragoman.errors import ShapeError
 from dragoman.graph import Array, Tensor, Value, backpropagate, value_of
-from dragoman.layers import Run
+from dragoman.layers import ForwardContext
 from dragoman.networks import Transformer
 from dragoman.networks.transformer import Stream
 from dragoman.operations import cross_entropy
@@ -49,9 +49,9 @@ def test_a_source_label_reaches_every_position(block: str) -> None:
 def decode(network: Transformer, batch: Batch, memories: list[Value]) -> Value:
     """The decoders of a post-norm network, each with a memory of its own."""
     assert batch.source is not None
-    stream = Stream(network.reference_embedding(batch.labels, batch.positions, Run()))
+    stream = Stream(network.reference_embedding(batch.labels, batch.positions, ForwardContext()))
     for block, memory in zip(network.decoder, memories, strict=True):
-        stream = block(stream, batch, memory, batch.source, Run())
+        stream = block(stream, batch, memory, batch.source, ForwardContext())
     return network.output(stream.total)
 
 
@@ -59,9 +59,9 @@ def decode(network: Transformer, batch: Batch, memories: list[Value]) -> Value:
 def test_every_decoder_reads_the_last_encoder_and_their_deltas_add_up() -> None:
     network = small_transformer(layers=2)
     assert RAGGED.source is not None
-    stream = Stream(network.source_embedding(RAGGED.source.labels, RAGGED.source.positions, Run()))
+    stream = Stream(network.source_embedding(RAGGED.source.labels, RAGGED.source.positions, ForwardContext()))
     for block in network.encoder:
-        stream = block(stream, RAGGED.source, Run())
+        stream = block(stream, RAGGED.source, ForwardContext())
     memory = stream.total
     logits = decode(network, RAGGED, [memory, memory])
     np.testing.assert_array_equal(value_of(logits), value_of(network(RAGGED)))

@@ -9,11 +9,11 @@ import pytest
 
 from dragoman.batch import Batch
 from dragoman.graph import Array, value_of
-from dragoman.layers import Run
-from dragoman.operations import Noise
+from dragoman.layers import ForwardContext
+from dragoman.operations import DropoutKey
 from tests.networks.small_networks import RAGGED, logits_of, small_transformer
 
-NOISY = Run(Noise(seed=1, step=2))
+NOISY = ForwardContext(DropoutKey(seed=1, step=2))
 
 
 def shard(batch: Batch, first: int, last: int) -> Batch:
@@ -53,7 +53,7 @@ def test_every_place_that_drops_has_a_site_of_its_own(block: str) -> None:
     """Two embeddings and five sub-layers: the update of each is dropped once, wherever the block adds it."""
     asked: list[int] = []
 
-    class Recorder(Run):
+    class Recorder(ForwardContext):
         def dropout(self, rate: float, site: int, first_row: int) -> None:
             assert rate == 0.4
             asked.append(site)

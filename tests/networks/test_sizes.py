@@ -12,7 +12,7 @@ from dragoman.errors import ConfigurationError
 from dragoman.networks import ARCHITECTURES, RecurrentConfiguration, Transformer, TransformerConfiguration, sizes
 from dragoman.networks.encoder_decoder import EncoderDecoder
 
-VOCABULARIES = {"source_vocabulary": 7, "reference_vocabulary": 7}
+VOCABULARIES = {"source_vocabulary": 7, "target_vocabulary": 7}
 
 
 @given(
@@ -53,7 +53,7 @@ def test_the_count_of_a_transformer(
         attention_biases=biases,
         relative_reach=reach,
         source_vocabulary=reference if tied == "all" else 7,
-        reference_vocabulary=reference,
+        target_vocabulary=reference,
     )
     assert configuration.count() == Transformer(configuration).count()
 
@@ -72,7 +72,7 @@ HUGE: dict[str, dict[str, Any]] = {
     "layers": {"layers": 10**7},
     "labels": {"source_vocabulary": 10**9},
     "depth": {"depth": 10**7, "units": 10**7},
-    "all at the limit": {"depth": 65_536, "units": 65_536, "layers": 1_000, "reference_vocabulary": 10**7},
+    "all at the limit": {"depth": 65_536, "units": 65_536, "layers": 1_000, "target_vocabulary": 10**7},
 }
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dragoman.errors import ShapeError
 from dragoman.graph import Tensor, backpropagate, gradient_check
-from dragoman.layers import CrossAttention, Initial, SelfAttention
+from dragoman.layers import CrossAttention, Initializer, SelfAttention
 from dragoman.operations import Padding, attend, attend_cross, attend_self, attend_step, attention_weights, linear
 from tests.operations.calculus import assert_same_function
 from tests.strategies import generators, offsets, sizes
@@ -363,7 +363,7 @@ def test_in_self_attention_the_paths_of_queries_and_of_context_add_up():
 @pytest.mark.ledger("T-3.2-II-heads", "T-3.2-II-params")
 @pytest.mark.parametrize("layer", [SelfAttention, CrossAttention])
 def test_parameters_do_not_depend_on_the_heads(layer):
-    assert {layer(64, heads, Initial(0)).count() for heads in (1, 2, 4, 8, 64)} == {16_640}
+    assert {layer(64, heads, Initializer(0)).count() for heads in (1, 2, 4, 8, 64)} == {16_640}
 
 
 @pytest.mark.ledger("T-3.2-II-heads")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dragoman.graph import Array, value_of
-from dragoman.layers import Initial, Run, SelfAttention
+from dragoman.layers import ForwardContext, Initializer, SelfAttention
 from dragoman.operations import attend, attend_self, attention_weights, linear
 
 T, P = 5, 4
@@ -102,11 +102,11 @@ def test_scores_are_masked_and_not_keys() -> None:
 
 
 def layer_of(heads: int, causal: bool) -> SelfAttention:
-    return SelfAttention(P, heads, Initial(1, np.float64), causal=causal, biases=False)
+    return SelfAttention(P, heads, Initializer(1, np.float64), causal=causal, biases=False)
 
 
 def through(layer: SelfAttention, x: Array) -> Array:
-    return value_of(layer(x, np.array([0, T]), Run()))
+    return value_of(layer(x, np.array([0, T]), ForwardContext()))
 
 
 @pytest.mark.ledger("B-F7.12-13")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dragoman.errors import ConfigurationError, ShapeError
 from dragoman.graph import Tensor, backpropagate, gradient_check
-from dragoman.operations import Dropout, Noise, drop
+from dragoman.operations import Dropout, DropoutKey, drop
 from tests.strategies import arrays, sizes
 
 FLOAT = np.dtype(np.float64)
@@ -17,7 +17,7 @@ SHAPE = (200, 100)
 
 
 def kept(seed=1, step=1, site=1, rate=0.3, first_row=0, shape=SHAPE):
-    return Noise(seed, step).dropout(rate, site, first_row).mask(shape, FLOAT) > 0
+    return DropoutKey(seed, step).dropout(rate, site, first_row).mask(shape, FLOAT) > 0
 
 
 def correlation(a, b):
@@ -32,7 +32,7 @@ def noise_level(a):
 @pytest.mark.parametrize("rate", [0.01, 0.1, 0.3, 0.5, 0.9])
 @pytest.mark.parametrize("seed", [0, 1, 2**40])
 def test_kept_share_and_mean(rate, seed):
-    mask = Noise(seed, 3).dropout(rate, 2).mask(SHAPE, FLOAT)
+    mask = DropoutKey(seed, 3).dropout(rate, 2).mask(SHAPE, FLOAT)
     assert set(np.unique(mask)) == {0, 1 / (1 - rate)}
     deviation = np.sqrt(rate * (1 - rate) / mask.size)
     assert abs((mask > 0).mean() - (1 - rate)) < 5 * deviation
@@ -104,7 +104,7 @@ def test_gradient(x):
 
 
 def test_drop_multiplies_forwards_and_backwards_by_one_mask():
-    dropout, x = Noise(1, 2).dropout(0.5, 3), Tensor(np.full((6, 5), 3.0, np.float32))
+    dropout, x = DropoutKey(1, 2).dropout(0.5, 3), Tensor(np.full((6, 5), 3.0, np.float32))
     mask = dropout.mask((6, 5), np.dtype(np.float32))
     assert 0 < (mask > 0).sum() < 30
     y = drop(x, dropout=dropout)
@@ -113,7 +113,7 @@ def test_drop_multiplies_forwards_and_backwards_by_one_mask():
 
 
 def test_rate_zero_drops_nothing():
-    assert Noise(1, 1).dropout(0.0, 1) is None
+    assert DropoutKey(1, 1).dropout(0.0, 1) is None
     x = np.random.default_rng(0).standard_normal((3, 2))
     np.testing.assert_array_equal(drop(x, dropout=None), x)
 
@@ -121,7 +121,7 @@ def test_rate_zero_drops_nothing():
 @pytest.mark.parametrize("rate", [-0.1, 1.0, 1.5, np.nan])
 def test_a_rate_has_its_range(rate):
     with pytest.raises(ConfigurationError, match="at least 0 and below 1"):
-        Noise(1, 1).dropout(rate, 1)
+        DropoutKey(1, 1).dropout(rate, 1)
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 3, 4)])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Tensor, backpropagate, gradient_check
-from dragoman.layers import Initial, Perceptron
+from dragoman.layers import Initializer, Perceptron
 from dragoman.operations import ACTIVATIONS, activate, linear
 from tests.operations.calculus import assert_same_function, jacobian
 from tests.strategies import generators, sizes
@@ -55,14 +55,14 @@ def test_one_dot_product_for_each_neuron():
     np.testing.assert_allclose(linear(x, w.T.copy(), b, transposed=True), y, rtol=1e-14)
     vector = np.array([[3.0, 4.0]])
     assert np.sqrt(linear(vector, vector, transposed=True)) == 5
-    layer = Perceptron(2, 4, Initial(0))
+    layer = Perceptron(2, 4, Initializer(0))
     assert layer.count() == 2 * 4 + 4
 
 
 @pytest.mark.ledger("T-3.2-V-layer")
 @given(generators(), st.permutations(range(4)))
 def test_the_same_map_at_every_position(rng, order):
-    layer = Perceptron(3, 2, Initial(1), activation="relu").without_gradient()
+    layer = Perceptron(3, 2, Initializer(1), activation="relu").without_gradient()
     x = rng.standard_normal((4, 3))
     np.testing.assert_allclose(layer(x[order]), layer(x)[order], rtol=1e-5, atol=1e-6)
     alone = np.concatenate([layer(row[None]) for row in x])

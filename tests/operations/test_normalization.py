@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Tensor, backpropagate, gradient_check
-from dragoman.layers import Initial, Normalization
+from dragoman.layers import Initializer, Normalization
 from dragoman.operations import Dropout, add, add_normalize, drop, normalize
 from tests.operations.calculus import assert_same_function, jacobian
 from tests.strategies import generators, sizes
@@ -125,7 +125,7 @@ def test_each_row_by_itself(form):
     other = np.concatenate((x[:1], 100 * rng.standard_normal((3, 3))))
     np.testing.assert_array_equal(normalize(other, gamma, beta, form=form)[0], y[0])
     np.testing.assert_array_equal(normalize(x[::-1], gamma, beta, form=form), y[::-1])
-    assert Normalization(3, Initial(0)).count() == 2 * 3
+    assert Normalization(3, Initializer(0)).count() == 2 * 3
 
 
 @pytest.mark.ledger("T-4.3.5-gamma", "T-4.3.6-beta")

@@ -21,7 +21,16 @@ from hypothesis import strategies as st
 from dragoman.batch import PAD, START, Batch
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Array, Parameter, Tensor, Theta, backpropagate, value_of
-from dragoman.layers import CrossAttention, Embedding, Initial, Layer, Normalization, Perceptron, Run, SelfAttention
+from dragoman.layers import (
+    CrossAttention,
+    Embedding,
+    ForwardContext,
+    Initializer,
+    Layer,
+    Normalization,
+    Perceptron,
+    SelfAttention,
+)
 from dragoman.loss.index import CrossEntropy
 from dragoman.operations import (
     ACTIVATIONS,
@@ -48,7 +57,7 @@ both_activations = pytest.mark.parametrize("activation", ["identity", "relu"])
 both_masks = pytest.mark.parametrize("causal", [False, True])
 with_and_without_positions = pytest.mark.parametrize("encode", [True, False])
 kinds_of_attention = pytest.mark.parametrize("kind", ["self", "causal", "cross"])
-INITIAL = Initial(0, np.float64)
+INITIAL = Initializer(0, np.float64)
 
 
 def assert_same(found: Any, printed: Any) -> None:
@@ -147,7 +156,7 @@ def test_listing_04_embedding_layer(encode, rng, n, m, v, half) -> None:
     table, labels = rng.standard_normal((v, 2 * half)), rng.integers(0, v, (n, m))
     layer = Embedding(v, 2 * half, INITIAL, "half_sinusoid" if encode else "none")
     fill(layer, table=table)
-    found = layer(labels.ravel(), np.tile(np.arange(m), n), Run())
+    found = layer(labels.ravel(), np.tile(np.arange(m), n), ForwardContext())
     assert_same(found, packed(listings.embedding(labels.astype(float), table, encode)))
 
 
@@ -231,10 +240,10 @@ def attention_of(
     if kind == "cross":
         cross = CrossAttention(d, heads, INITIAL)
         fill(cross, **published(parameters))
-        return cross, lambda x, c: cross(x, c, offsets, memory_offsets, Run()), [packed(x), packed(context)]
+        return cross, lambda x, c: cross(x, c, offsets, memory_offsets, ForwardContext()), [packed(x), packed(context)]
     layer = SelfAttention(d, heads, INITIAL, causal=kind == "causal")
     fill(layer, **published(parameters))
-    return layer, lambda x: layer(x, offsets, Run()), [packed(x)]
+    return layer, lambda x: layer(x, offsets, ForwardContext()), [packed(x)]
 
 
 @of_the_listings
@@ -517,7 +526,7 @@ def test_listing_28_embedding_back_propagation(encode, rng, n, m, v, half, consu
     fill(layer, table=table)
     positions = np.tile(np.arange(m), n)
     _, by_name = layer_gradients(
-        layer, lambda: layer(labels.ravel(), positions, Run()), [], [packed(delta) for delta in deltas]
+        layer, lambda: layer(labels.ravel(), positions, ForwardContext()), [], [packed(delta) for delta in deltas]
     )
     assert_same(by_name["table"], printed)
 

@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 from dragoman.batch import Batch
 from dragoman.graph import Array, Tensor, backpropagate, value_of
-from dragoman.layers import CrossAttention, Initial, Run, SelfAttention
+from dragoman.layers import CrossAttention, ForwardContext, Initializer, SelfAttention
 from dragoman.networks import Transformer, TransformerConfiguration
 from dragoman.operations import cross_entropy
 
@@ -127,10 +127,13 @@ def reference_logits(w: Weights, c: TransformerConfiguration, sources: Any, refe
 
 
 def assert_close(name: str, found: Array, expected: torch.Tensor, tolerance: float) -> None:
-    """Largest difference over largest reference; the gradient of a key bias is 0 and is compared absolutely."""
+    """Largest difference over largest reference; the gradient of a key bias is 0 and is compared absolutely.
+
+    What nearly cancels has the rounding errors of what it is a sum of, so no reference counts as below 1e-3.
+    """
     target = expected.detach().numpy()
     assert found.shape == target.shape, name
-    scale = 1.0 if "key.biases" in name else np.abs(target).max()
+    scale = 1.0 if "key.biases" in name else max(1e-3, np.abs(target).max())
     assert np.abs(found - target).max() <= tolerance * scale, name
 
 
@@ -190,7 +193,7 @@ def test_loss_logits_and_every_gradient(
 ) -> None:
     c = TransformerConfiguration(
         source_vocabulary=VOCABULARY,
-        reference_vocabulary=VOCABULARY,
+        target_vocabulary=VOCABULARY,
         depth=8,
         perceptron_depth=hidden,
         heads=heads,
@@ -209,7 +212,7 @@ def test_loss_logits_and_every_gradient(
 def test_positions_with_parameters(positions: Any, biases: bool, pairs: Any, reach: int) -> None:
     c = TransformerConfiguration(
         source_vocabulary=VOCABULARY,
-        reference_vocabulary=VOCABULARY,
+        target_vocabulary=VOCABULARY,
         depth=8,
         perceptron_depth=5,
         heads=2,
@@ -259,13 +262,13 @@ def compare_multihead(layer: Any, theirs: Any, y: Any, expected: torch.Tensor, i
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("heads", [1, 4])
 def test_self_attention_beside_torchs(heads: int, causal: bool) -> None:
-    layer = SelfAttention(8, heads, Initial(0, np.float64), causal=causal)
+    layer = SelfAttention(8, heads, Initializer(0, np.float64), causal=causal)
     scatter(layer)
     x = Tensor(np.random.default_rng(0).standard_normal((10, 8)))
     theirs, their_x = multihead(layer, heads), torch.tensor(x.value.reshape(2, 5, 8), requires_grad=True)
     mask = torch.ones(5, 5, dtype=torch.bool).triu(1) if causal else None
     expected, _ = theirs(their_x, their_x, their_x, attn_mask=mask, need_weights=False)
-    y = layer(x, np.array([0, 5, 10]), Run())
+    y = layer(x, np.array([0, 5, 10]), ForwardContext())
     compare_multihead(layer, theirs, y, expected.reshape(10, 8), [x], [their_x])
 
 
@@ -273,7 +276,7 @@ def test_self_attention_beside_torchs(heads: int, causal: bool) -> None:
 @pytest.mark.parametrize("heads", [1, 4])
 def test_cross_attention_beside_torchs(heads: int) -> None:
     """Two queries of three positions, memories of four and of two: torch masks what pads the second."""
-    layer = CrossAttention(8, heads, Initial(0, np.float64))
+    layer = CrossAttention(8, heads, Initializer(0, np.float64))
     scatter(layer)
     rng = np.random.default_rng(0)
     x, memory = Tensor(rng.standard_normal((6, 8))), Tensor(rng.standard_normal((6, 8)))
@@ -283,5 +286,5 @@ def test_cross_attention_beside_torchs(heads: int) -> None:
     context = torch.stack((long, short))
     ignored = torch.tensor([[False] * 4, [False, False, True, True]])
     expected, _ = theirs(their_x, context, context, key_padding_mask=ignored, need_weights=False)
-    y = layer(x, memory, np.array([0, 3, 6]), np.array([0, 4, 6]), Run())
+    y = layer(x, memory, np.array([0, 3, 6]), np.array([0, 4, 6]), ForwardContext())
     compare_multihead(layer, theirs, y, expected.reshape(6, 8), [x, memory], [their_x, their_memory])

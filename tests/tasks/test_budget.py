@@ -15,10 +15,10 @@ from dragoman.graph import Array
 from dragoman.loss import Loss
 from dragoman.tasks import decisions
 from dragoman.tasks.configuration import resolved
-from dragoman.tasks.model import load_facts
+from dragoman.tasks.model import load_metadata
 from dragoman.tasks.planning import Speed
 from dragoman.tasks.training import train_translator
-from dragoman.training import Watcher, loop
+from dragoman.training import Callback, loop
 from dragoman.training.checkpoints import Checkpoints
 from dragoman.training.interrupts import Interrupts
 from dragoman.training.loop import Training
@@ -27,7 +27,7 @@ from tests.tasks.models import tiny, told_history
 GIVEN = tiny({"stopping": {"epochs": None, "budget": "100s"}, "data": {"protect": False}})
 
 
-class Machine(Watcher):
+class Machine(Callback):
     """One second a step as measured, from half of the budget on 2.2; Ctrl-C after a step, if asked."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,7 +59,7 @@ def test_the_rate_falls_to_its_end_on_a_machine_that_becomes_slower(
     machine = Machine(monkeypatch)
     outcome, told = machine.train(tmp_path / "model")
     history = told_history(tmp_path / "model")
-    steps = load_facts(tmp_path / "model").training["steps"]
+    steps = load_metadata(tmp_path / "model").training["steps"]
     assert outcome.reason == f"all {steps} steps were taken"
     assert history[-1]["rate"] == pytest.approx(0, abs=1e-6)
     assert 85 < machine.seconds <= 100
@@ -86,5 +86,5 @@ def test_a_resumed_training_keeps_its_plan_and_its_time(tmp_path: Path, monkeypa
     machine.seconds += 1e6  # a pause does not count
     without = tiny({"stopping": {"epochs": None}, "data": {"protect": False}})
     machine.train(tmp_path / "model", without)
-    assert load_facts(tmp_path / "model").training["steps"] == plan, "without the budget the plan stays"
+    assert load_metadata(tmp_path / "model").training["steps"] == plan, "without the budget the plan stays"
     assert told_history(tmp_path / "model")[-1]["rate"] == pytest.approx(0, abs=1e-6)

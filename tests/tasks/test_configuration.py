@@ -257,9 +257,9 @@ def test_the_configuration_of_a_trained_model_gives_the_same_one_again(undertrai
 
 
 def settings_training_pairs(model: Path) -> int:
-    from dragoman.tasks.model import load_facts
+    from dragoman.tasks.model import load_metadata
 
-    return load_facts(model).data.parts["training"]
+    return load_metadata(model).data.parts["training"]
 
 
 def leaves(settings: dict[str, Any]) -> list[str]:
@@ -299,7 +299,7 @@ def test_the_thesis_recipe_trains_on_cross_entropy_alone_and_skips_pads() -> Non
     assert index.regularization is None
     network = Transformer(
         TransformerConfiguration(
-            source_vocabulary=9, reference_vocabulary=7, **configuration({"recipe": "thesis"}).network.model_dump()
+            source_vocabulary=9, target_vocabulary=7, **configuration({"recipe": "thesis"}).network.model_dump()
         ),
         3,
     )
@@ -327,7 +327,7 @@ def test_four_sizes_come_from_the_data_and_four_from_the_user(tmp_path: Path) ->
     facts = train_translator(given)[0].facts
     network = facts.network
     assert (network.depth, network.perceptron_depth, network.heads, network.layers) == (12, 20, 3, 2)  # d, d_p, h, tau
-    assert (network.source_vocabulary, network.reference_vocabulary) == (4 + 5, 4 + 3)  # v_S, v_R: with special labels
+    assert (network.source_vocabulary, network.target_vocabulary) == (4 + 5, 4 + 3)  # v_S, v_R: with special labels
     assert facts.longest == (4 + 2, 3 + 2)  # m_S; m_R + 1, for a reference is read shifted by one
     with pytest.raises(ConfigurationError, match=r"there is no setting 'network\.source_vocabulary'"):
         configuration({"network": {"source_vocabulary": 9}})
@@ -353,7 +353,7 @@ def test_the_sizes_of_the_thesis_give_its_small_network(tmp_path: Path) -> None:
         "stopping": {"steps": 1},
     }
     facts = train_translator(given)[0].facts
-    assert (facts.network.source_vocabulary, facts.network.reference_vocabulary) == (4562, 6134)
+    assert (facts.network.source_vocabulary, facts.network.target_vocabulary) == (4562, 6134)
     assert facts.longest == (56, 54)
     assert facts.parameters == 1_166_966
     part = open_corpus(configuration(given).data).dataset(0).part("training")

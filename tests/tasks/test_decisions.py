@@ -14,7 +14,7 @@ from dragoman.errors import ConfigurationError
 from dragoman.tasks import decisions
 from dragoman.tasks.configuration import TranslationConfiguration, configuration, merged
 from dragoman.tasks.corpus import open_corpus
-from dragoman.tasks.decisions import continued, epochs_for, paced, planned_by_budget, preset_for, sized
+from dragoman.tasks.decisions import check_resume, choose_size, epochs_for, plan_schedule, planned_by_budget, preset_for
 from dragoman.tasks.planning import RESERVE, Speed, measure
 from tests.tasks.models import tiny
 
@@ -25,8 +25,8 @@ from tests.tasks.models import tiny
 )
 def test_the_size_follows_the_number_of_pairs(pairs: int, preset: str) -> None:
     assert preset_for(pairs) == preset
-    assert sized({}, pairs, None).preset == preset
-    assert sized({"preset": "medium"}, pairs, None).preset == "medium"
+    assert choose_size({}, pairs, None).preset == preset
+    assert choose_size({"preset": "medium"}, pairs, None).preset == "medium"
 
 
 @pytest.mark.parametrize(
@@ -47,8 +47,8 @@ class Told(list[str]):
         self.append(text)
 
 
-def slow(step: float = 1.0, selection: float = 0.0, steps_per_epoch: int = 10) -> Speed:
-    return Speed(1000, step, 100.0, steps_per_epoch, selection, 2**20)
+def slow(step: float = 1.0, validation: float = 0.0, steps_per_epoch: int = 10) -> Speed:
+    return Speed(1000, step, 100.0, steps_per_epoch, validation, 2**20)
 
 
 def settled(monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], speed: Speed | None = None) -> Any:
@@ -62,7 +62,7 @@ def settled(monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], speed: Speed
     settings, told = configuration(given), Told()
     dataset = open_corpus(settings.data).dataset(settings.seed)
     batches = math.ceil(len(dataset.part("training")) / settings.optimizer.batch)
-    return paced(settings, dataset, told)[0], told, batches
+    return plan_schedule(settings, dataset, told)[0], told, batches
 
 
 def test_a_budget_becomes_as_many_steps_as_fit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,18 +129,18 @@ def test_the_rate_falls_over_all_planned_steps(
     st.floats(1, 10**6),
 )
 def test_the_planned_steps_fit_into_the_budget_and_one_epoch_more_does_not(
-    step: float, selection: float, steps_per_epoch: int, budget: float
+    step: float, validation: float, steps_per_epoch: int, budget: float
 ) -> None:
-    speed = slow(step, selection, steps_per_epoch)
+    speed = slow(step, validation, steps_per_epoch)
 
     def spent(steps: int) -> float:
         """With an evaluation after every epoch, and one at the end."""
-        return steps * step + math.ceil(steps / steps_per_epoch) * selection
+        return steps * step + math.ceil(steps / steps_per_epoch) * validation
 
     steps = speed.steps_within(budget)
     assert steps >= 1
     assert steps == 1 or spent(steps) <= RESERVE * budget * (1 + 1e-9)
-    assert spent(steps + 1 + steps_per_epoch) + selection > RESERVE * budget
+    assert spent(steps + 1 + steps_per_epoch) + validation > RESERVE * budget
 
 
 def test_a_machine_is_measured_on_the_batches_it_will_see() -> None:
@@ -149,7 +149,7 @@ def test_a_machine_is_measured_on_the_batches_it_will_see() -> None:
     speed = measure(settings, dataset, seconds=0.0)
     assert speed.steps_per_epoch == 3  # 10 batches, four a step
     assert speed.step_seconds > 0
-    assert speed.selection_seconds > 0
+    assert speed.validation_seconds > 0
     vectors = 5 * 4 * speed.parameters
     assert speed.memory > vectors
     fewer = measure(configuration(tiny({"optimizer": {"batch": 1}})), dataset, seconds=0.0)
@@ -172,7 +172,7 @@ def saved(**given: Any) -> TranslationConfiguration:
 
 def test_the_same_settings_go_on_with_what_was_decided_then() -> None:
     then = saved(data={"files": ["a.tsv"]})
-    assert continued(configuration({"preset": "small", "data": {"files": ["a.tsv"]}}), then, "model") == then
+    assert check_resume(configuration({"preset": "small", "data": {"files": ["a.tsv"]}}), then, "model") == then
 
 
 def test_stopping_rules_checkpoints_and_progress_may_change() -> None:
@@ -185,7 +185,7 @@ def test_stopping_rules_checkpoints_and_progress_may_change() -> None:
             "progress": {"samples": 3},
         }
     )
-    settings = continued(asked, saved(stopping={"accuracy": 0.5}), "model")
+    settings = check_resume(asked, saved(stopping={"accuracy": 0.5}), "model")
     assert (settings.stopping.epochs, settings.stopping.patience, settings.stopping.accuracy) == (20, 2, None)
     assert (settings.checkpoints.keep, settings.progress.samples, settings.out) == (5, 3, "moved")
     assert settings.optimizer.schedule_steps == 100
@@ -193,7 +193,7 @@ def test_stopping_rules_checkpoints_and_progress_may_change() -> None:
 
 @pytest.mark.parametrize(("now", "expected"), [({}, 3), ({"threads": 2}, 2)])
 def test_another_computer_may_have_other_cores(now: Any, expected: int) -> None:
-    settings = continued(configuration({"preset": "small", **now}), saved(threads=3), "model")
+    settings = check_resume(configuration({"preset": "small", **now}), saved(threads=3), "model")
     assert settings.threads == expected
 
 
@@ -202,14 +202,14 @@ def test_another_computer_may_have_other_cores(now: Any, expected: int) -> None:
     [({}, 12, None), ({"accuracy": 0.9}, 12, None), ({"steps": 5}, None, 5), ({"epochs": 3}, 3, None)],
 )
 def test_a_limit_that_was_decided_stays_until_another_is_given(stopping: Any, epochs: Any, steps: Any) -> None:
-    settings = continued(configuration({"preset": "small", "stopping": stopping}), saved(), "model")
+    settings = check_resume(configuration({"preset": "small", "stopping": stopping}), saved(), "model")
     assert (settings.stopping.epochs, settings.stopping.steps) == (epochs, steps)
 
 
 def test_files_go_by_the_name_they_are_given_now() -> None:
     """That their contents are the same is checked before (test_same_files)."""
     asked = configuration({"preset": "small", "data": {"files": ["b.tsv"]}})
-    assert continued(asked, saved(data={"files": ["a.tsv"]}), "model").data.files == ("b.tsv",)
+    assert check_resume(asked, saved(data={"files": ["a.tsv"]}), "model").data.files == ("b.tsv",)
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_files_go_by_the_name_they_are_given_now() -> None:
 def test_another_training_is_told_with_all_that_differs(now: Any, told: list[str]) -> None:
     asked = configuration(merged({"preset": "small", "data": {"files": ["a.tsv"]}}, now))
     with pytest.raises(ConfigurationError, match=r"^model holds a training with other settings: ") as error:
-        continued(asked, saved(data={"files": ["a.tsv"]}), "model")
+        check_resume(asked, saved(data={"files": ["a.tsv"]}), "model")
     for part in told:
         assert part in str(error.value)
     assert "Give the same settings to go on with it, or another --out" in str(error.value)
@@ -240,11 +240,11 @@ def test_another_training_is_told_with_all_that_differs(now: Any, told: list[str
 
 def test_a_model_keeps_its_shape_and_may_change_its_dropout(translator: Translator) -> None:
     start = {"start": {"model": "base"}}
-    settings = sized(start, 10**6, translator.facts)
+    settings = choose_size(start, 10**6, translator.facts)
     assert (settings.network.depth, settings.network.heads, settings.preset) == (16, 2, "small")
-    settings = sized({**start, "network": {"dropout": 0.3, "depth": 16}}, 10**6, translator.facts)
+    settings = choose_size({**start, "network": {"dropout": 0.3, "depth": 16}}, 10**6, translator.facts)
     assert (settings.network.depth, settings.network.dropout) == (16, 0.3)
     with pytest.raises(ConfigurationError, match=r"network\.depth is 16 in base; it cannot change"):
-        sized({**start, "network": {"depth": 64}}, 10**6, translator.facts)
+        choose_size({**start, "network": {"depth": 64}}, 10**6, translator.facts)
     with pytest.raises(ConfigurationError, match=r"base is not of the preset 'large'; leave the preset out"):
-        sized({**start, "preset": "large"}, 10**6, translator.facts)
+        choose_size({**start, "preset": "large"}, 10**6, translator.facts)

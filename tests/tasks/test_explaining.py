@@ -18,8 +18,8 @@ from dragoman.tasks.configuration import configuration
 from dragoman.tasks.corpus import open_corpus
 from dragoman.tasks.model import load_testing
 from dragoman.tasks.training import train_translator
-from dragoman.tasks.translator import Choice
-from dragoman.training.selection import Tally
+from dragoman.tasks.translator import DecodingOptions
+from dragoman.training.validation import LossMean
 from tests.tasks.models import PAIRS, WORD_PAIRS, WORDS, tiny, write_pairs
 
 
@@ -33,7 +33,7 @@ def log_probability(translator: Translator, source: list[int], reference: list[i
 
 def test_a_score_is_the_log_probability_of_a_translation(word_translator: Translator) -> None:
     pairs = [("green house", "verde casa"), ("green house", "casa verde"), ("red", "rojo"), ("red", "")]
-    source, reference = word_translator.source_tokenizer, word_translator.reference_tokenizer
+    source, reference = word_translator.source_tokenizer, word_translator.target_tokenizer
     expected = [
         log_probability(word_translator, source.encode([s])[0].tolist(), reference.encode([r])[0].tolist())
         for s, r in pairs
@@ -46,7 +46,7 @@ def test_a_score_is_the_log_probability_of_a_translation(word_translator: Transl
 
 def test_all_translations_together_have_probability_one(word_translator: Translator) -> None:
     """Of everything that could be written after one word: nothing more, or any of the labels and so on."""
-    labels = range(word_translator.reference_tokenizer.size)
+    labels = range(word_translator.target_tokenizer.size)
     source = word_translator.source_tokenizer.encode(["moon"])[0].tolist()
     [ends] = word_translator.score([("moon", "luna")])
     goes_on = [log_probability(word_translator, source, [word_label(word_translator, "luna"), k]) for k in labels]
@@ -59,7 +59,7 @@ def test_all_translations_together_have_probability_one(word_translator: Transla
 
 
 def word_label(translator: Translator, word: str) -> int:
-    [label] = translator.reference_tokenizer.encode([word])[0].tolist()
+    [label] = translator.target_tokenizer.encode([word])[0].tolist()
     return int(label)
 
 
@@ -70,8 +70,8 @@ def log_end(translator: Translator, source: list[int], reference: list[int]) -> 
     return float(logits[END] - np.log(np.exp(logits).sum()))
 
 
-@pytest.mark.parametrize("choice", [Choice(beam=1), Choice(), Choice(sample=True, seed=3)])
-def test_a_translation_carries_the_mean_of_its_own_score(word_translator: Translator, choice: Choice) -> None:
+@pytest.mark.parametrize("choice", [DecodingOptions(beam=1), DecodingOptions(), DecodingOptions(sample=True, seed=3)])
+def test_a_translation_carries_the_mean_of_its_own_score(word_translator: Translator, choice: DecodingOptions) -> None:
     texts = [source for source, _ in WORD_PAIRS[::7]]
     found = word_translator.translations(texts, choice)
     scores = word_translator.score([(text, t.text) for text, t in zip(texts, found, strict=True)])
@@ -147,11 +147,11 @@ def test_error_and_accuracy_are_those_of_the_loss_index(translator: Translator) 
     assert translator.directory is not None
     pairs = load_testing(translator.directory)
     part = open_corpus(configuration(tiny()).data).dataset(0).part("testing")
-    tally = Tally()
+    loss_mean = LossMean()
     for batch in fixed_batches(part):
-        tally.add(LossIndex().evaluate(translator.network, batch))
-    expected = tally.total()
-    found = translator.evaluate(pairs, Choice(beam=1))
+        loss_mean.add(LossIndex().evaluate(translator.network, batch))
+    expected = loss_mean.total()
+    found = translator.evaluate(pairs, DecodingOptions(beam=1))
     assert found.sentences == len(pairs) == len(part)
     assert found.positions == expected.positions
     assert found.error == pytest.approx(expected.error, abs=1e-5)
@@ -166,27 +166,27 @@ def test_error_and_accuracy_are_of_what_the_network_sees(tmp_path: Path) -> None
     settings = tiny({"data": {"files": [file]}, "stopping": {"epochs": None, "steps": 3}})
     translator, _ = train_translator(settings)
     part = open_corpus(configuration(settings).data).dataset(0).part("testing")
-    tally = Tally()
+    loss_mean = LossMean()
     for batch in fixed_batches(part):
-        tally.add(LossIndex().evaluate(translator.network, batch))
+        loss_mean.add(LossIndex().evaluate(translator.network, batch))
     texts = list(zip(part.texts("source"), part.texts("reference"), strict=True))
-    found = translator.evaluate(texts, Choice(beam=1))
-    assert found.positions == tally.total().positions
-    assert found.error == pytest.approx(tally.total().error, abs=1e-5)
-    assert found.accuracy == pytest.approx(tally.total().accuracy)
+    found = translator.evaluate(texts, DecodingOptions(beam=1))
+    assert found.positions == loss_mean.total().positions
+    assert found.error == pytest.approx(loss_mean.total().error, abs=1e-5)
+    assert found.accuracy == pytest.approx(loss_mean.total().accuracy)
 
 
 def test_evaluation_tells_how_far_it_is_and_what_was_written(translator: Translator) -> None:
     told: list[int] = []
     pairs = PAIRS + PAIRS[:160]  # more than one chunk of 512
-    sentences = translator.sentences(pairs, Choice(beam=1), told.append)
+    sentences = translator.sentences(pairs, DecodingOptions(beam=1), told.append)
     assert told == [512, 520]
     assert [(s.source, s.reference) for s in sentences] == pairs
     assert [s.translation for s in sentences[:20]] == translator.translate([s for s, _ in pairs[:20]], beam=1)
 
 
 def test_exact_matches_and_scores_are_of_the_translations(word_translator: Translator) -> None:
-    found = word_translator.evaluate(WORD_PAIRS, Choice(beam=1))
+    found = word_translator.evaluate(WORD_PAIRS, DecodingOptions(beam=1))
     written = word_translator.translate([source for source, _ in WORD_PAIRS], beam=1)
     right = sum(text == reference for text, (_, reference) in zip(written, WORD_PAIRS, strict=True))
     assert found.exact == right / len(WORD_PAIRS)

@@ -16,10 +16,10 @@ from dragoman.data.protection import STANDINS
 from dragoman.errors import ConfigurationError
 from dragoman.tasks.configuration import configuration, merged, resolved
 from dragoman.tasks.corpus import open_corpus
-from dragoman.tasks.model import load_facts, load_testing
+from dragoman.tasks.model import load_metadata, load_testing
 from dragoman.tasks.training import TranslatorTraining, train_translator
-from dragoman.tasks.translator import Choice
-from dragoman.training import Outcome, Watcher
+from dragoman.tasks.translator import DecodingOptions
+from dragoman.training import Callback, Outcome
 from dragoman.training.interrupts import Interrupts
 from tests.tasks import models
 from tests.tasks.models import WORD_PAIRS, WORDS, place, told_history, write_pairs
@@ -40,7 +40,7 @@ def tuning(*changes: dict[str, Any]) -> dict[str, Any]:
     return merged(start, {"threads": 1, "data": {"files": [new_file()], "shares": [0.6, 0.2, 0.2]}}, *changes)
 
 
-class Notices(Watcher):
+class Notices(Callback):
     def __init__(self) -> None:
         self.heard: list[str] = []
 
@@ -55,7 +55,7 @@ def tuned(out: Path, *changes: dict[str, Any]) -> tuple[Translator, Outcome, lis
 
 
 def bleu(translator: Translator, pairs: list[tuple[str, str]]) -> float:
-    return translator.evaluate(pairs, Choice(beam=1)).bleu.value
+    return translator.evaluate(pairs, DecodingOptions(beam=1)).bleu.value
 
 
 # The recipe
@@ -75,7 +75,7 @@ def test_what_is_given_wins_over_the_recipe_of_fine_tuning(taught: Path, tmp_pat
     assert (settings.optimizer.rate, settings.stopping.epochs, settings.stopping.patience) == (0.002, 2, 1)
 
 
-def test_without_a_selection_part_there_is_no_patience(taught: Path, tmp_path: Path) -> None:
+def test_without_a_validation_part_there_is_no_patience(taught: Path, tmp_path: Path) -> None:
     tuned(tmp_path / "model", {"data": {"shares": [0.8, 0.0, 0.2]}, "stopping": {"epochs": 1}})
     assert resolved(tmp_path / "model" / "configuration.toml").stopping.patience is None
 
@@ -97,10 +97,10 @@ def test_the_starting_model_is_scored_first(taught: Path, tmp_path: Path) -> Non
     first = told_history(tmp_path / "model")[0]
     assert (first["step"], first["epoch"], first["best"]) == (0, 0.0, True)
     base = Translator.load(taught)
-    tokenizers = base.source_tokenizer, base.reference_tokenizer
-    part = open_corpus(configuration(tuning()).data).dataset(0, tokenizers).part("selection")
+    tokenizers = base.source_tokenizer, base.target_tokenizer
+    part = open_corpus(configuration(tuning()).data).dataset(0, tokenizers).part("validation")
     pairs = list(zip(part.texts("source"), part.texts("reference"), strict=True))
-    assert first["selection_error"] == pytest.approx(base.evaluate(pairs).error, abs=1e-5)
+    assert first["validation_error"] == pytest.approx(base.evaluate(pairs).error, abs=1e-5)
     assert len(outcome.records) == 3
 
 
@@ -124,22 +124,22 @@ def test_the_starting_model_is_kept_if_nothing_is_better(on_disk: bool, taught: 
 
 def test_old_and_new_scores_stand_side_by_side(taught: Path, tmp_path: Path) -> None:
     translator, _, _ = tuned(tmp_path / "model")
-    rows = {row["pairs"]: row for row in load_facts(tmp_path / "model").training["compared"]}
-    assert list(rows) == ["new, selection part", "new, testing part", "old, testing part"]
+    rows = {row["pairs"]: row for row in load_metadata(tmp_path / "model").training["compared"]}
+    assert list(rows) == ["new, validation part", "new, testing part", "old, testing part"]
     base, old = Translator.load(taught), load_testing(taught)
     for name, pairs in (("old, testing part", old), ("new, testing part", load_testing(tmp_path / "model"))):
         assert rows[name]["count"] == len(pairs)
         assert rows[name]["bleu"] == pytest.approx([bleu(base, pairs), bleu(translator, pairs)], abs=0.01)
     again = tuned(tmp_path / "model")
     assert again[1].records == []
-    assert load_facts(tmp_path / "model").training["compared"] == list(rows.values())
+    assert load_metadata(tmp_path / "model").training["compared"] == list(rows.values())
 
 
 def test_old_testing_pairs_that_are_trained_on_now_say_nothing_about_forgetting(taught: Path, tmp_path: Path) -> None:
     file = write_pairs(tmp_path / "all.tsv", [*NEW_PAIRS, *load_testing(taught)])
     other_parts = {"seed": 1, "stopping": {"epochs": 1}}
     tuned(tmp_path / "model", {"data": {"files": [file], "shares": [0.8, 0.1, 0.1]}}, other_parts)
-    rows = {row["pairs"]: row for row in load_facts(tmp_path / "model").training["compared"]}
+    rows = {row["pairs"]: row for row in load_metadata(tmp_path / "model").training["compared"]}
     assert 0 < rows["old, testing part"]["count"] < len(load_testing(taught)) / 2
 
 
@@ -149,8 +149,8 @@ def test_old_testing_pairs_that_are_trained_on_now_say_nothing_about_forgetting(
 def parts_of(out: Path | None, *changes: dict[str, Any]) -> tuple[dict[str, set[str]], list[str]]:
     """The sources of every part that a fine-tuning has, and what is told."""
     told: list[str] = []
-    training = TranslatorTraining(tuning(*changes), out, Watcher(), Interrupts(), told.append)
-    found = {name: set(training.dataset.part(name).texts("source")) for name in ("training", "selection", "testing")}
+    training = TranslatorTraining(tuning(*changes), out, Callback(), Interrupts(), told.append)
+    found = {name: set(training.dataset.part(name).texts("source")) for name in ("training", "validation", "testing")}
     assert len(training.dataset.part("training").lengths()) == len(training.dataset.part("training"))
     return found, told
 
@@ -163,7 +163,7 @@ def test_as_many_old_pairs_as_new_ones_are_mixed_in_and_none_that_is_judged_by(t
     assert len(old) == len(plain["training"])
     assert old <= set(base.part("training").texts("source"))
     assert not old & {source for source, _ in load_testing(taught)}
-    assert (found["selection"], found["testing"]) == (plain["selection"], plain["testing"])
+    assert (found["validation"], found["testing"]) == (plain["validation"], plain["testing"])
     assert any(f"{len(old)} old pairs of" in text and "--replay 0" in text for text in told)
 
 
@@ -178,7 +178,7 @@ def test_old_pairs_whose_source_is_among_the_new_ones_are_left_out(taught: Path,
 
 
 def test_the_batches_of_a_mixture_are_those_of_its_pairs(taught: Path) -> None:
-    training = TranslatorTraining(tuning(), None, Watcher(), Interrupts(), lambda text: None)
+    training = TranslatorTraining(tuning(), None, Callback(), Interrupts(), lambda text: None)
     part = training.dataset.part("training")
     translator = Translator.load(taught)
     read = [part.batch(np.array([item])).source for item in range(len(part))]
@@ -201,7 +201,7 @@ def test_the_batches_of_a_mixture_are_those_of_its_pairs(taught: Path) -> None:
 
 def test_of_a_folder_of_parts_the_training_part_alone_is_replayed(tmp_path: Path) -> None:
     """Whatever the seed would split."""
-    parts = {"training": WORD_PAIRS[:150], "selection": WORD_PAIRS[150:170], "testing": WORD_PAIRS[170:]}
+    parts = {"training": WORD_PAIRS[:150], "validation": WORD_PAIRS[150:170], "testing": WORD_PAIRS[170:]}
     (tmp_path / "parts").mkdir()
     for name, pairs in parts.items():
         write_pairs(tmp_path / "parts" / f"{name}.tsv", pairs)

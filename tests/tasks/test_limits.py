@@ -11,9 +11,9 @@ from dragoman import Translator
 from dragoman.data.dataset import LONGEST
 from dragoman.errors import ConfigurationError, DataError
 from dragoman.tasks.training import TranslatorTraining, train_translator
-from dragoman.tasks.translator import HYPOTHESES, WIDEST, Choice
+from dragoman.tasks.translator import HYPOTHESES, WIDEST, DecodingOptions
 from dragoman.tasks.vectors.plan import VectorSettings
-from dragoman.training import Watcher
+from dragoman.training import Callback
 from dragoman.training.interrupts import Interrupts
 from dragoman.training.workers import Workers
 from tests.tasks.models import PAIRS, tiny, write_pairs
@@ -21,7 +21,7 @@ from tests.tasks.models import PAIRS, tiny, write_pairs
 WORDS = " ".join(source for source, _ in PAIRS * 9).split()
 
 
-class Listener(Watcher):
+class Listener(Callback):
     """Keeps what a user would read."""
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ def begun(settings: dict[str, Any], tell: Any = lambda text: None) -> tuple[Tran
 
 def test_a_pair_of_many_words_is_left_out_and_told(tmp_path: Path) -> None:
     training, warnings = begun(long_pairs(tmp_path / "pairs.tsv", 10_000))
-    assert sum(len(training.dataset.part(name)) for name in ("training", "selection", "testing")) == 100
+    assert sum(len(training.dataset.part(name)) for name in ("training", "validation", "testing")) == 100
     assert sum(training.dataset.about["parts"].values()) == 100
     told = next(warning for warning in warnings if "left out" in warning)
     assert told.startswith("1 pair was left out, with a side of more than 2,000 labels: pair 101, of ")
@@ -101,7 +101,7 @@ def test_a_beam_has_bounds(beam: int, translator: Translator) -> None:
 
 def test_a_text_has_a_translation() -> None:
     with pytest.raises(ConfigurationError, match="at least one translation, not 0"):
-        Choice(beam=1, alternatives=0)
+        DecodingOptions(beam=1, alternatives=0)
 
 
 def test_a_wide_beam_follows_few_sentences_at_a_time(translator: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,7 +116,7 @@ def test_a_wide_beam_follows_few_sentences_at_a_time(translator: Translator, mon
     monkeypatch.setattr("dragoman.tasks.translator.decode", decode)
     for beam in (1, 4, 16, 64, WIDEST):
         with pytest.raises(InterruptedError):
-            translator.translations(["bread"] * 300, Choice(beam=beam))
+            translator.translations(["bread"] * 300, DecodingOptions(beam=beam))
     assert asked == [64, 64, 64, 16, 4]
     assert all(size * beam <= HYPOTHESES for size, beam in zip(asked, (1, 4, 16, 64, WIDEST), strict=True))
 

@@ -16,8 +16,8 @@ import pytest
 from dragoman import Translator
 from dragoman.data.tokenizer import Tokenizer
 from dragoman.errors import DragomanError, FileFormatError
-from dragoman.tasks.model import load_facts, load_testing, save_testing
-from dragoman.tasks.translator import Choice
+from dragoman.tasks.model import load_metadata, load_testing, save_testing
+from dragoman.tasks.translator import DecodingOptions
 from tests.tasks.models import PAIRS
 
 TEXTS = [source for source, _ in PAIRS[::40]] + ["My 3 friends see {name} at 10:30.", "Unknown ñandú words"]
@@ -32,7 +32,9 @@ def model(undertrained: Path, tmp_path: Path) -> Path:
 def test_saved_and_loaded_it_translates_the_same(translator: Translator, tmp_path: Path) -> None:
     translator.save(tmp_path / "deep" / "copy")
     again = Translator.load(tmp_path / "deep" / "copy")
-    assert again.translations(TEXTS, Choice(alternatives=3)) == translator.translations(TEXTS, Choice(alternatives=3))
+    assert again.translations(TEXTS, DecodingOptions(alternatives=3)) == translator.translations(
+        TEXTS, DecodingOptions(alternatives=3)
+    )
     assert again.score(PAIRS[:5]) == translator.score(PAIRS[:5])
     assert again.facts == translator.facts
     np.testing.assert_array_equal(again.network.theta.values, translator.network.theta.values)
@@ -45,7 +47,7 @@ def test_what_translating_needs_is_little(model: Path, translator: Translator) -
             "model.json",
             "weights.safetensors",
             "source-tokenizer.json",
-            "reference-tokenizer.json",
+            "target-tokenizer.json",
         ):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     assert Translator.load(model).translate(TEXTS) == translator.translate(TEXTS)
@@ -110,7 +112,7 @@ def other_network(**settings: Any) -> Callable[[Path], object]:
         (remove("weights.safetensors"), r"weights\.safetensors is missing; run `dragoman train "),
         (just_begun, "has no weights yet.*run the same train command again to resume it"),
         (remove("source-tokenizer.json"), r"source-tokenizer\.json is missing; run `dragoman train "),
-        (remove("reference-tokenizer.json"), r"reference-tokenizer\.json is missing; run `dragoman train "),
+        (remove("target-tokenizer.json"), r"target-tokenizer\.json is missing; run `dragoman train "),
         (write("model.json", '{"format": 1'), r"model\.json cannot be read"),
         (write("model.json", "[]"), r"model\.json cannot be read"),
         (write("model.json", "{}"), "has model format None"),
@@ -144,7 +146,7 @@ def test_what_is_no_directory_is_told(undertrained: Path, tmp_path: Path) -> Non
         with pytest.raises(FileFormatError, match="is not a directory; a model is what `dragoman train --out` writes"):
             Translator.load(path)
         with pytest.raises(FileFormatError, match="is not a directory"):
-            load_facts(path)
+            load_metadata(path)
     with pytest.raises(FileFormatError, match="holds no model"):
         Translator.load(str(tmp_path))
 

@@ -18,7 +18,7 @@ from dragoman.data.protection import STANDINS, mask, protected_spans
 from dragoman.decoding import Hypothesis
 from dragoman.tasks.spacing import put_back
 from dragoman.tasks.spans import Judge, restored
-from dragoman.tasks.translator import Choice
+from dragoman.tasks.translator import DecodingOptions
 from tests.tasks.models import PAIRS, WHAT, WHO, WORDS, taught, tiny, undertrained
 
 WORDS_ALONE = [*WHO, *WHAT, "sees", "and", "unseen", "ñandú", "日本", ",", ".", "—", "(", ")"]
@@ -53,14 +53,20 @@ SPANS = [
 ]
 texts = st.lists(st.sampled_from(WORDS_ALONE) | st.sampled_from(SPANS), min_size=1, max_size=14).map(" ".join)
 glued = st.tuples(st.sampled_from(["(", "¿", "«", ""]), st.sampled_from(SPANS), st.sampled_from([".", ",", ")", "!?"]))
-CHOICES = [Choice(), Choice(beam=1), Choice(sample=True), Choice(beam=3, alternatives=3), Choice(maximum=2)]
+CHOICES = [
+    DecodingOptions(),
+    DecodingOptions(beam=1),
+    DecodingOptions(sample=True),
+    DecodingOptions(beam=3, alternatives=3),
+    DecodingOptions(maximum=2),
+]
 
 
 def spans_of(text: str) -> Counter[str]:
     return Counter(text[start:stop] for start, stop in protected_spans(text))
 
 
-def check(text: str, choice: Choice) -> None:
+def check(text: str, choice: DecodingOptions) -> None:
     translation = Translator.load(undertrained()).translations([text], choice)[0]
     for alternative in translation.alternatives:
         for span in spans_of(text):
@@ -71,13 +77,15 @@ def check(text: str, choice: Choice) -> None:
 
 @settings(max_examples=50)
 @given(texts, st.sampled_from(CHOICES))
-def test_every_span_comes_through_as_often_as_it_is_there(text: str, choice: Choice) -> None:
+def test_every_span_comes_through_as_often_as_it_is_there(text: str, choice: DecodingOptions) -> None:
     check(text, choice)
 
 
 @settings(max_examples=40)
 @given(st.lists(st.tuples(st.sampled_from(WORDS_ALONE), glued), min_size=1, max_size=5), st.sampled_from(CHOICES))
-def test_also_with_punctuation_around_it(parts: list[tuple[str, tuple[str, str, str]]], choice: Choice) -> None:
+def test_also_with_punctuation_around_it(
+    parts: list[tuple[str, tuple[str, str, str]]], choice: DecodingOptions
+) -> None:
     check(" ".join(f"{word} {''.join(span)}" for word, span in parts), choice)
 
 
@@ -85,16 +93,16 @@ def test_also_with_punctuation_around_it(parts: list[tuple[str, tuple[str, str, 
 def test_every_span_comes_through_at_the_end_of_a_sentence(span: str) -> None:
     """The list above holds what it says: spans."""
     assert spans_of(f"The man sees {span} and {span} .") == Counter({span: 2})
-    check(f"The man sees {span} and {span} .", Choice())
-    check(span, Choice())
+    check(f"The man sees {span} and {span} .", DecodingOptions())
+    check(span, DecodingOptions())
 
 
 def test_more_spans_than_there_are_standins() -> None:
     text = " and ".join(f"{n}{n}" for n in range(10, 40))
     assert not mask(text).complete
-    check(text, Choice())
-    check(text, Choice(beam=1))
-    check(" ".join(f"{{x{n}}}" for n in range(50)), Choice(beam=1))
+    check(text, DecodingOptions())
+    check(text, DecodingOptions(beam=1))
+    check(" ".join(f"{{x{n}}}" for n in range(50)), DecodingOptions(beam=1))
 
 
 def test_spans_without_a_standin_are_kept_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,7 +112,7 @@ def test_spans_without_a_standin_are_kept_too(monkeypatch: pytest.MonkeyPatch) -
     def only_standins(network: object, sources: list[Any], *_: object, **__: object) -> list[list[Hypothesis]]:
         texts = translator.source_tokenizer.decode(sources)
         kept = [" ".join(letter for letter in text if letter in STANDINS) for text in texts]
-        return [[Hypothesis.of(labels, -1.0, True)] for labels in translator.reference_tokenizer.encode(kept)]
+        return [[Hypothesis.of(labels, -1.0, True)] for labels in translator.target_tokenizer.encode(kept)]
 
     monkeypatch.setattr("dragoman.tasks.translator.decode", only_standins)
     few, many = ("{a} {b}", " ".join(f"{{{letter}}}" for letter in "abcdefghijkl"))
@@ -124,7 +132,7 @@ def test_a_long_text_of_spans_and_words() -> None:
     text = " ".join(
         f"The man sees {n} boats at http://example.org/{n} , {{name}} and more ." for n in range(1000, 1050)
     )
-    translation = Translator.load(undertrained()).translations([text], Choice(beam=1))[0]
+    translation = Translator.load(undertrained()).translations([text], DecodingOptions(beam=1))[0]
     assert translation.pieces > 50
     for n in range(1000, 1050):
         assert f"http://example.org/{n}" in translation.text
@@ -139,7 +147,7 @@ def test_a_span_is_one_label_so_that_a_long_one_makes_no_long_text(translator: T
 
 
 def test_alternatives_that_lost_a_span_are_left_out(translator: Translator) -> None:
-    found = translator.translations(["The man sees 5 boats."], Choice(beam=4, alternatives=4))[0]
+    found = translator.translations(["The man sees 5 boats."], DecodingOptions(beam=4, alternatives=4))[0]
     assert 1 <= len(found.alternatives) <= 4
     assert all(alternative.text.count("5") == 1 for alternative in found.alternatives)
 
@@ -173,7 +181,7 @@ def test_the_digits_of_a_toy_task_are_its_words(task: str, monkeypatch: pytest.M
 
 def writing(translator: Translator, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the network write this, whatever it reads."""
-    (labels,) = translator.reference_tokenizer.encode([text])
+    (labels,) = translator.target_tokenizer.encode([text])
     found = [Hypothesis.of(labels, -1.0, True)]
     monkeypatch.setattr(translator, "_search", lambda sources, *_: [found for _ in sources])
 

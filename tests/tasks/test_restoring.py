@@ -14,7 +14,7 @@ import pytest
 from dragoman import Translator
 from dragoman.errors import ConfigurationError, DragomanError, FileFormatError
 from dragoman.networks.architectures import Architecture
-from dragoman.tasks.model import load_facts
+from dragoman.tasks.model import load_metadata
 from dragoman.tasks.training import train_translator
 from dragoman.training import Outcome
 from tests.tasks.models import tiny
@@ -22,7 +22,7 @@ from tests.tasks.test_resuming import SETTINGS, uninterrupted
 from tests.training.small_trainings import Heard
 
 WEIGHTS = "weights.safetensors"
-TOKENIZERS = ("source-tokenizer.json", "reference-tokenizer.json")
+TOKENIZERS = ("source-tokenizer.json", "target-tokenizer.json")
 ADVICE = r"run `dragoman train \S*configuration\.toml --out \S*` to restore it"
 
 
@@ -121,7 +121,7 @@ def test_a_model_of_an_earlier_version_has_no_checksums(model: Path) -> None:
     assert Translator.load(model).translate(["The man sees bread."])
     (model / TOKENIZERS[1]).write_bytes(b"")
     assert len(train_again(model)[1]) == 1
-    assert load_facts(model).tokenizers.keys() == {"source", "reference"}
+    assert load_metadata(model).tokenizers.keys() == {"source", "target"}
 
 
 # Reading
@@ -178,7 +178,7 @@ def test_any_wrong_value_in_model_json_is_told_or_does_not_matter(model: Path) -
         {"source_vocabulary": 10**9},
         {"depth": 10**8},
         {"layers": 900, "depth": 4096},
-        {"reference_vocabulary": 9_000_000},
+        {"target_vocabulary": 9_000_000},
     ],
 )
 def test_a_network_larger_than_its_weights_is_refused_before_it_is_built(

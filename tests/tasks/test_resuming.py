@@ -17,9 +17,9 @@ from dragoman import Translator
 from dragoman.errors import ConfigurationError
 from dragoman.loss import Loss
 from dragoman.tasks.configuration import configuration, merged, read_toml
-from dragoman.tasks.model import load_facts
+from dragoman.tasks.model import load_metadata
 from dragoman.tasks.training import locked, train_translator
-from dragoman.training import Outcome, Watcher
+from dragoman.training import Callback, Outcome
 from dragoman.training.checkpoints import Checkpoints
 from dragoman.training.interrupts import Interrupts
 from dragoman.training.loop import Training
@@ -34,7 +34,7 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-class Interrupting(Watcher):
+class Interrupting(Callback):
     """Somebody presses Ctrl-C after a step."""
 
     def __init__(self, step: int) -> None:
@@ -57,13 +57,13 @@ def uninterrupted() -> Path:
 
 
 def told_facts(directory: Path) -> dict[str, Any]:
-    facts = load_facts(directory).model_dump()
+    facts = load_metadata(directory).model_dump()
     facts["training"] = {k: v for k, v in facts["training"].items() if k not in TIME_FIELDS}
     return facts
 
 
 def check_same(model: Path, other: Path) -> None:
-    for name in ("weights.safetensors", "testing.tsv.gz", "source-tokenizer.json", "reference-tokenizer.json"):
+    for name in ("weights.safetensors", "testing.tsv.gz", "source-tokenizer.json", "target-tokenizer.json"):
         assert (model / name).read_bytes() == (other / name).read_bytes(), name
     assert told_history(model) == told_history(other)
     assert told_facts(model) == told_facts(other)
@@ -85,8 +85,8 @@ def test_a_training_that_was_stopped_ends_like_one_that_was_not(steps: list[int]
     for step in steps:
         outcome = stopped(tiny(SETTINGS), tmp_path / "model", step)
         assert (outcome.finished, outcome.reason) == (False, "interrupted (SIGINT)")
-        assert load_facts(tmp_path / "model").training["steps"] == step
-        assert load_facts(tmp_path / "model").training["ended"] is None
+        assert load_metadata(tmp_path / "model").training["steps"] == step
+        assert load_metadata(tmp_path / "model").training["ended"] is None
         assert Translator.load(tmp_path / "model").translate(["The man sees bread."])[0], "can be used meanwhile"
     _, outcome = train_translator(tiny(SETTINGS), tmp_path / "model")
     assert outcome.finished
@@ -131,14 +131,14 @@ def test_more_epochs_go_on_from_the_end(tmp_path: Path) -> None:
     _, outcome = train_translator(tiny(SETTINGS, {"stopping": {"epochs": 4}}), model)
     assert [record.step for record in outcome.records] == [40]
     assert [line["step"] for line in told_history(model)] == [10, 20, 30, 40]
-    assert load_facts(model).training["epochs"] == 4.0
+    assert load_metadata(model).training["epochs"] == 4.0
 
 
 def test_a_rate_that_has_fallen_to_nothing_is_told(tmp_path: Path) -> None:
     """A cosine ends with its last planned step: whoever asks for more epochs learns from them, or hears why not."""
     model = Path(shutil.copytree(uninterrupted(), tmp_path / "model"))
     told: list[str] = []
-    watcher = Watcher()
+    watcher = Callback()
     watcher.notice = told.append  # type: ignore[method-assign]
     train_translator(tiny(SETTINGS, {"stopping": {"epochs": 4}}), model, watcher, None, told.append)
     assert told_history(model)[-1]["rate"] > 0 or any("rate" in text for text in told)

@@ -10,7 +10,7 @@ import pytest
 
 from dragoman.errors import ConfigurationError
 from dragoman.tasks.configuration import read_toml
-from dragoman.tasks.model import load_facts
+from dragoman.tasks.model import load_metadata
 from dragoman.tasks.training import train_translator
 from tests.tasks.models import PAIRS, tiny, write_pairs
 
@@ -58,7 +58,7 @@ def test_the_name_that_was_given_last_is_kept(begun: Path) -> None:
     """So that the saved configuration can be trained with again."""
     Path("pairs.tsv").rename("tatoeba.tsv")
     train_translator(on("tatoeba.tsv"), begun)
-    assert load_facts(begun).data.files == ("tatoeba.tsv",)
+    assert load_metadata(begun).data.files == ("tatoeba.tsv",)
     saved = read_toml(begun / "configuration.toml")
     assert saved["data"]["files"] == ["tatoeba.tsv"]
     assert resumes(saved, begun)
@@ -89,7 +89,7 @@ def test_the_same_bytes_read_in_another_format_are_refused(begun: Path) -> None:
 def test_a_folder_of_parts_is_known_by_its_contents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("parts").mkdir()
-    for name, some in (("training", PAIRS[:300]), ("selection", PAIRS[300:330]), ("testing", PAIRS[330:])):
+    for name, some in (("training", PAIRS[:300]), ("validation", PAIRS[300:330]), ("testing", PAIRS[330:])):
         write_pairs(Path("parts") / f"{name}.tsv", some)
     settings = on("parts")
     del settings["data"]["shares"]

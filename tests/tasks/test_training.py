@@ -24,17 +24,17 @@ from dragoman.networks import Transformer
 from dragoman.tasks.components import fixed_batches
 from dragoman.tasks.configuration import configuration
 from dragoman.tasks.corpus import open_corpus
-from dragoman.tasks.model import load_facts, load_testing
+from dragoman.tasks.model import load_metadata, load_testing
 from dragoman.tasks.training import train_translator
-from dragoman.training import Watcher
+from dragoman.training import Callback
 from dragoman.training.checkpoints import Checkpoints
-from dragoman.training.selection import Tally
+from dragoman.training.validation import LossMean
 from tests.tasks.models import PAIRS, tiny, told_history, write_pairs
 
 STEPS = {"stopping": {"epochs": None, "steps": 3}}
 
 
-class Listener(Watcher):
+class Listener(Callback):
     """Remembers what it is told."""
 
     def __init__(self) -> None:
@@ -48,12 +48,12 @@ def weights(directory: Path) -> dict[str, np.ndarray[Any, Any]]:
     return load_file(directory / "weights.safetensors")
 
 
-def selection_error(network: Transformer, settings: dict[str, Any]) -> float:
-    part = open_corpus(configuration(settings).data).dataset(0).part("selection")
-    tally = Tally()
+def validation_error(network: Transformer, settings: dict[str, Any]) -> float:
+    part = open_corpus(configuration(settings).data).dataset(0).part("validation")
+    loss_mean = LossMean()
     for batch in fixed_batches(part):
-        tally.add(LossIndex().evaluate(network, batch))
-    return tally.total().error
+        loss_mean.add(LossIndex().evaluate(network, batch))
+    return loss_mean.total().error
 
 
 # What is written
@@ -65,13 +65,13 @@ def test_a_model_directory_holds_what_it_promises(undertrained: Path) -> None:
         "model.json",
         "weights.safetensors",
         "source-tokenizer.json",
-        "reference-tokenizer.json",
+        "target-tokenizer.json",
         "configuration.toml",
         "history.jsonl",
         "testing.tsv.gz",
         "checkpoints",
     }
-    facts = load_facts(undertrained)
+    facts = load_metadata(undertrained)
     assert facts.training["ended"] == "all 2 epochs were done"
     assert (facts.training["steps"], facts.training["epochs"]) == (20, 2.0)
     assert facts.parameters == sum(array.size for array in weights(undertrained).values())
@@ -81,19 +81,19 @@ def test_a_model_directory_holds_what_it_promises(undertrained: Path) -> None:
     assert [line["step"] for line in history] == [10, 20]
     assert [line["epoch"] for line in history] == [1.0, 2.0]
     for line in history:
-        assert {"training_error", "training_accuracy", "selection_error", "selection_accuracy"} <= line.keys()
+        assert {"training_error", "training_accuracy", "validation_error", "validation_accuracy"} <= line.keys()
 
 
 def test_the_testing_part_is_kept_whole_and_apart(undertrained: Path) -> None:
     dataset = open_corpus(configuration(tiny()).data).dataset(0)
     parts = {
         name: list(zip(dataset.part(name).texts("source"), dataset.part(name).texts("reference"), strict=True))
-        for name in ("training", "selection", "testing")
+        for name in ("training", "validation", "testing")
     }
     assert load_testing(undertrained) == parts["testing"]
     assert Counter(pair for part in parts.values() for pair in part) == Counter(PAIRS)
     trained = {source for source, _ in parts["training"]}
-    assert not trained & {source for source, _ in parts["testing"] + parts["selection"]}
+    assert not trained & {source for source, _ in parts["testing"] + parts["validation"]}
     with gzip.open(undertrained / "testing.tsv.gz", "rt", encoding="utf-8") as lines:
         assert [line.rstrip("\n").split("\t") for line in lines] == [list(pair) for pair in parts["testing"]]
 
@@ -110,9 +110,9 @@ def test_the_sentence_of_the_demonstration_is_never_trained_on(
     monkeypatch.setattr(corpora, "phrases", lambda: some)
     settings = configuration({"recipe": recipe, "seed": seed, "data": {"files": ["phrases"]}})
     dataset = open_corpus(settings.data).dataset(settings.seed)
-    found = {name: list(dataset.part(name).texts("source")) for name in ("training", "selection", "testing")}
+    found = {name: list(dataset.part(name).texts("source")) for name in ("training", "validation", "testing")}
     assert found["testing"].count(sentence) == 1
-    assert sentence not in found["training"] + found["selection"]
+    assert sentence not in found["training"] + found["validation"]
 
 
 def test_the_sentence_of_the_demonstration_is_in_the_corpus() -> None:
@@ -136,7 +136,7 @@ def test_it_may_be_called_from_python(tmp_path: Path) -> None:
     assert Translator.load(tmp_path / "model").translate(["A friend sees bread."]) == translator.translate(
         ["A friend sees bread."]
     )
-    assert load_facts(tmp_path / "model").data.files == (file,)
+    assert load_metadata(tmp_path / "model").data.files == (file,)
     alone = Translator.train([Path(file)], **settings)
     np.testing.assert_array_equal(alone.network.theta.values, translator.network.theta.values)
 
@@ -165,13 +165,13 @@ def overfitting(directory: Path) -> dict[str, Any]:
 def test_the_best_weights_are_kept_not_the_last(on_disk: bool, tmp_path: Path) -> None:
     settings, listener = overfitting(tmp_path), Listener()
     translator, outcome = train_translator(settings, tmp_path / "model" if on_disk else None, listener)
-    errors = [record.selection.error for record in outcome.records if record.selection is not None]
+    errors = [record.validation.error for record in outcome.records if record.validation is not None]
     assert len(errors) == 15
     assert errors[-1] > min(errors) + 0.2, "or nothing is tested"
     assert [record.best for record in outcome.records] == [
         error == min(errors[: i + 1]) for i, error in enumerate(errors)
     ]
-    assert selection_error(translator.network, settings) == pytest.approx(min(errors), abs=1e-5)
+    assert validation_error(translator.network, settings) == pytest.approx(min(errors), abs=1e-5)
     if on_disk:
         again = Translator.load(tmp_path / "model")
         np.testing.assert_array_equal(again.network.theta.values, translator.network.theta.values)
@@ -181,7 +181,7 @@ def test_the_best_weights_are_kept_not_the_last(on_disk: bool, tmp_path: Path) -
 def test_patience_ends_a_training_that_only_gets_worse(tmp_path: Path) -> None:
     settings = overfitting(tmp_path) | {"stopping": {"epochs": 15, "patience": 2}}
     _, outcome = train_translator(settings)
-    errors = [record.selection.error for record in outcome.records if record.selection is not None]
+    errors = [record.validation.error for record in outcome.records if record.validation is not None]
     assert outcome.reason == "2 evaluations in a row brought nothing better (patience)"
     assert len(errors) < 15
     assert min(errors) == errors[-3]
@@ -192,19 +192,19 @@ def test_the_moving_average_is_what_is_judged_and_kept(tmp_path: Path) -> None:
     translator, outcome = train_translator(settings, tmp_path / "model")
     last = outcome.records[-1]
     assert last.best
-    assert last.selection is not None
-    assert selection_error(translator.network, settings) == pytest.approx(last.selection.error, abs=1e-5)
+    assert last.validation is not None
+    assert validation_error(translator.network, settings) == pytest.approx(last.validation.error, abs=1e-5)
     found = Checkpoints(tmp_path / "model" / "checkpoints").load()
     assert found is not None
     np.testing.assert_array_equal(translator.network.theta.values, found[0]["average"])
     assert np.abs(found[0]["average"] - found[0]["theta"]).max() > 5e-4
 
 
-def test_without_a_selection_part_the_last_weights_are_kept(tmp_path: Path) -> None:
+def test_without_a_validation_part_the_last_weights_are_kept(tmp_path: Path) -> None:
     settings = tiny({"data": {"shares": [0.9, 0.0, 0.1]}, "optimizer": {"averaging": 0.0}})
     translator, outcome = train_translator(settings, tmp_path / "model")
-    assert all(record.selection is None for record in outcome.records)
-    assert all("selection_error" not in line for line in told_history(tmp_path / "model"))
+    assert all(record.validation is None for record in outcome.records)
+    assert all("validation_error" not in line for line in told_history(tmp_path / "model"))
     found = Checkpoints(tmp_path / "model" / "checkpoints").load()
     assert found is not None
     np.testing.assert_array_equal(translator.network.theta.values, found[0]["theta"])
@@ -215,19 +215,19 @@ def test_without_a_selection_part_the_last_weights_are_kept(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "wish", [{"stopping": {"patience": 2}}, {"progress": {"scores": ["bleu"]}}, {"checkpoints": {"best_by": "chrf"}}]
 )
-def test_what_needs_a_selection_part_is_told(wish: dict[str, Any]) -> None:
-    with pytest.raises(DataError, match=r"the selection part is empty.*data\.shares"):
+def test_what_needs_a_validation_part_is_told(wish: dict[str, Any]) -> None:
+    with pytest.raises(DataError, match=r"the validation part is empty.*data\.shares"):
         train_translator(tiny({"data": {"shares": [0.9, 0.0, 0.1]}}, wish))
 
 
-def test_an_empty_selection_part_is_a_warning_in_python(tmp_path: Path) -> None:
+def test_an_empty_validation_part_is_a_warning_in_python(tmp_path: Path) -> None:
     """Where no command shows it."""
     file = write_pairs(tmp_path / "few.tsv", PAIRS[:4])
     settings = tiny({"data": {"files": [file], "shares": [0.98, 0.01, 0.01]}})
     with pytest.warns(DragomanWarning) as caught:
         train_translator(settings)
     told = [str(warning.message) for warning in caught]
-    assert "the selection part is empty although its share is 1.0% of 4 pairs: nothing is validated" in told[0]
+    assert "the validation part is empty although its share is 1.0% of 4 pairs: nothing is validated" in told[0]
     assert "the testing part is empty" in told[1]
 
 
@@ -242,11 +242,11 @@ def test_the_mean_of_the_last_checkpoints_is_kept_if_it_is_better(tmp_path: Path
     mean = np.mean(np.array(thetas, np.float64), axis=0).astype(np.float32)
     network = Transformer(translator.network.configuration)
     network.theta.assign(mean)
-    best = min(record.selection.error for record in outcome.records if record.selection is not None)
+    best = min(record.validation.error for record in outcome.records if record.validation is not None)
     told = listener.notices[-1]
     assert told.startswith("the mean of the last 3 checkpoints: ")
-    assert f"error {selection_error(network, settings):.4f}" in told
-    assert selection_error(network, settings) < best, "or nothing is tested"
+    assert f"error {validation_error(network, settings):.4f}" in told
+    assert validation_error(network, settings) < best, "or nothing is tested"
     assert "better than the best alone, so it is kept" in told
     np.testing.assert_array_equal(translator.network.theta.values, mean)
     again = Translator.load(tmp_path / "model").network.theta.values
@@ -259,18 +259,18 @@ def test_a_mean_that_is_worse_is_left(tmp_path: Path) -> None:
     settings = tiny({"checkpoints": {"average": 3}, "optimizer": {"averaging": 0.0}, "stopping": {"epochs": 3}})
     translator, outcome = train_translator(settings, tmp_path / "model", listener)
     assert "not better than the best, so it is left" in listener.notices[0]
-    best = min(record.selection.error for record in outcome.records if record.selection is not None)
-    assert selection_error(translator.network, settings) == pytest.approx(best, abs=1e-5)
+    best = min(record.validation.error for record in outcome.records if record.validation is not None)
+    assert validation_error(translator.network, settings) == pytest.approx(best, abs=1e-5)
 
 
 # What is shown
 
 
-def test_scores_and_samples_are_of_the_selection_part(tmp_path: Path) -> None:
+def test_scores_and_samples_are_of_the_validation_part(tmp_path: Path) -> None:
     listener = Listener()
     settings = tiny({"progress": {"scores": ["chrf", "bleu"], "samples": 2}, "stopping": {"epochs": 1}})
     translator, _ = train_translator(settings, tmp_path / "model", listener)
-    part = open_corpus(configuration(settings).data).dataset(0).part("selection")
+    part = open_corpus(configuration(settings).data).dataset(0).part("validation")
     sources, references = list(part.texts("source")), list(part.texts("reference"))
     written = translator.translate(sources, beam=1)
     [line] = told_history(tmp_path / "model")
@@ -385,7 +385,7 @@ def test_fine_tuning_keeps_vocabulary_shape_and_the_frozen_part(undertrained: Pa
         "optimizer": {"batch": 32},
     }
     translator, _ = train_translator(settings, tmp_path / "model")
-    for side in ("source", "reference"):
+    for side in ("source", "target"):
         name = f"{side}-tokenizer.json"
         assert (tmp_path / "model" / name).read_bytes() == (undertrained / name).read_bytes()
     before, after = weights(undertrained), weights(tmp_path / "model")
@@ -394,7 +394,7 @@ def test_fine_tuning_keeps_vocabulary_shape_and_the_frozen_part(undertrained: Pa
     assert len(frozen) > 5
     for name in before:
         assert np.array_equal(before[name], after[name]) == (name in frozen), name
-    facts = load_facts(tmp_path / "model")
+    facts = load_metadata(tmp_path / "model")
     assert facts.network.depth == 16
     assert translator.translate(["The zebra sees bread."])[0]
     again, _ = train_translator(settings, tmp_path / "model")

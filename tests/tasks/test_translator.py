@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 from dragoman import Translator
 from dragoman.errors import ConfigurationError, DragomanError
 from dragoman.tasks.training import train_translator
-from dragoman.tasks.translator import Choice
+from dragoman.tasks.translator import DecodingOptions
 from tests.tasks.models import PAIRS, WORD_PAIRS, tiny
 
 SOURCES = [source for source, _ in PAIRS]
 METHODS = {
-    "beam": Choice(),
-    "greedy": Choice(beam=1),
-    "short": Choice(beam=3, length_penalty=0.0),
-    "sampling": Choice(sample=True, seed=5),
-    "careful": Choice(sample=True, seed=5, top_k=3, temperature=0.5),
-    "nucleus": Choice(sample=True, top_p=0.5),
+    "beam": DecodingOptions(),
+    "greedy": DecodingOptions(beam=1),
+    "short": DecodingOptions(beam=3, length_penalty=0.0),
+    "sampling": DecodingOptions(sample=True, seed=5),
+    "careful": DecodingOptions(sample=True, seed=5, top_k=3, temperature=0.5),
+    "nucleus": DecodingOptions(sample=True, top_p=0.5),
 }
 
 
@@ -61,7 +61,7 @@ def test_any_text_has_a_translation_in_one_line(texts: list[str]) -> None:
     from tests.tasks.models import undertrained
 
     translator = Translator.load(undertrained())
-    found = translator.translations(texts, Choice(beam=2))
+    found = translator.translations(texts, DecodingOptions(beam=2))
     assert len(found) == len(texts)
     for text, translation in zip(texts, found, strict=True):
         assert isinstance(translation.text, str)
@@ -87,7 +87,7 @@ def test_a_long_text_is_cut_into_pieces(translator: Translator) -> None:
     """5,000 words, most of them in sentences of a length that was trained on."""
     text = " ".join(SOURCES)[:30_000]
     text = " ".join(text.split()[:2000] + ["and"] * 1000 + text.split()[:2000])
-    found = translator.translations([text, SOURCES[0]], Choice(beam=1))
+    found = translator.translations([text, SOURCES[0]], DecodingOptions(beam=1))
     assert found[0].pieces > 400
     assert found[1].pieces == 1
     assert found[0].text.count(" ") >= found[0].pieces - 1
@@ -116,7 +116,7 @@ def test_a_table_of_positions_that_ends_cuts_texts_earlier(positions: str) -> No
         f"http://example.org/{'c' * 40} 5 6 7 8 9 {{a}} {{b}} {{c}} {{d}} {{e}} {{f}}",
         "word" * 40,
     ]
-    for choice in (Choice(), Choice(beam=1, maximum=50)):
+    for choice in (DecodingOptions(), DecodingOptions(beam=1, maximum=50)):
         found = translator.translations(texts, choice)
         assert all(translation.pieces >= 1 for translation in found)
     assert translator.align(PAIRS[0][0]).weights.size
@@ -143,15 +143,15 @@ def test_neighbours_change_nothing(method: str, translator: Translator) -> None:
 
 
 def test_a_beam_of_one_is_greedy_and_a_wider_one_is_no_worse(translator: Translator) -> None:
-    greedy = translator.translations(SOURCES[:40], Choice(beam=1))
-    wide = translator.translations(SOURCES[:40], Choice(beam=8))
+    greedy = translator.translations(SOURCES[:40], DecodingOptions(beam=1))
+    wide = translator.translations(SOURCES[:40], DecodingOptions(beam=8))
     better = [w.alternatives[0].score - g.alternatives[0].score for w, g in zip(wide, greedy, strict=True)]
     assert sum(better) > 0
     assert [w.text for w in wide] != [g.text for g in greedy]
 
 
 def test_alternatives_are_different_and_the_best_comes_first(translator: Translator) -> None:
-    for translation in translator.translations(SOURCES[:10], Choice(beam=5, alternatives=5)):
+    for translation in translator.translations(SOURCES[:10], DecodingOptions(beam=5, alternatives=5)):
         scores = [alternative.score for alternative in translation.alternatives]
         assert len(scores) == 5
         assert scores == sorted(scores, reverse=True)
@@ -164,17 +164,19 @@ def test_a_prefix_is_how_a_translation_begins(translator: Translator) -> None:
     prefixes = ["Nuestro maestro vende", "El", "", "Un amigo ve"]
     free = translator.translate(texts)
     assert not free[0].startswith("Nuestro"), "or nothing is forced"
-    for choice in (Choice(), Choice(beam=1), Choice(sample=True)):
+    for choice in (DecodingOptions(), DecodingOptions(beam=1), DecodingOptions(sample=True)):
         found = [translation.text for translation in translator.translations(texts, choice, prefixes)]
         for text, prefix in zip(found, prefixes, strict=True):
             assert text.startswith(prefix), choice
-    assert translator.translations(texts, Choice(), prefixes)[2].text == free[2], "an empty prefix forces nothing"
+    assert translator.translations(texts, DecodingOptions(), prefixes)[2].text == free[2], (
+        "an empty prefix forces nothing"
+    )
 
 
 def test_a_prefix_holds_also_where_a_number_must_be_kept(translator: Translator) -> None:
     text = "My sister sells 275 boats."
     for begin in (text, "275 boats and 275"):
-        found = translator.translations([begin], Choice(), ["Nuestro maestro"])[0].text
+        found = translator.translations([begin], DecodingOptions(), ["Nuestro maestro"])[0].text
         assert found.startswith("Nuestro maestro")
         assert found.count("275") == begin.count("275")
 
@@ -185,7 +187,7 @@ def test_prefixes_that_do_not_fit_are_told(translator: Translator) -> None:
     with pytest.raises(ConfigurationError, match="short enough to be translated in one piece"):
         translator.translations([" ".join(SOURCES[:9])], None, ["El"])
     with pytest.raises(ConfigurationError, match="prefix"):
-        translator.translations([SOURCES[0]], Choice(maximum=1), ["La mujer ve"])
+        translator.translations([SOURCES[0]], DecodingOptions(maximum=1), ["La mujer ve"])
 
 
 def test_a_seed_decides_what_is_drawn(translator: Translator) -> None:

@@ -13,7 +13,7 @@ from dragoman.batch import Batch
 from dragoman.data import Batching, BatchStream
 from dragoman.graph import Array
 from dragoman.optimization import Adam, Cosine
-from dragoman.training import Checkpoints, History, Selection, Stopping, loop
+from dragoman.training import Checkpoints, History, Stopping, Validation, loop
 from dragoman.training.budget import BudgetPlan
 from dragoman.training.loop import Training
 from tests.training.perceptrons import Perceptrons, Rows
@@ -40,18 +40,18 @@ class Machine:
 
         return Timed(POINTS.x, POINTS.targets)
 
-    def selection(self, every: int | None = None) -> Selection:
+    def validation(self, every: int | None = None) -> Validation:
         def batches() -> Iterator[Batch]:
             self.seconds += self.evaluation
             yield from judged_points()
 
-        return Selection(batches, every)
+        return Validation(batches, every)
 
     def training(self, directory: Path | None = None, planned: int = 90, **more: Any) -> Training:
         """Of epochs of 4 steps, planned for a second each."""
         given: dict[str, Any] = {
             "stopping": Stopping(seconds=BUDGET),
-            "selection": self.selection(10),
+            "validation": self.validation(10),
             "watch": Heard(),
         }
         if directory is not None:

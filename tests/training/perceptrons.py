@@ -9,7 +9,7 @@ import numpy as np
 
 from dragoman.batch import Batch
 from dragoman.graph import Array, Value
-from dragoman.layers import Initial, Perceptron, Run
+from dragoman.layers import ForwardContext, Initializer, Perceptron
 from dragoman.networks import Network
 
 
@@ -17,14 +17,14 @@ class Perceptrons(Network):
     """One perceptron after the other; `depths` are the numbers of inputs, hidden units and outputs."""
 
     def __init__(self, *depths: int, activation: str = "relu", seed: int = 0) -> None:
-        initial, last = Initial(seed, np.float64), len(depths) - 2
+        initial, last = Initializer(seed, np.float64), len(depths) - 2
         self.layers = [
             Perceptron(inputs, outputs, initial, "identity" if i == last else activation)
             for i, (inputs, outputs) in enumerate(itertools.pairwise(depths))
         ]
         self._bind()
 
-    def __call__(self, batch: Batch, run: Run | None = None) -> Value:
+    def __call__(self, batch: Batch, run: ForwardContext | None = None) -> Value:
         y: Value = batch.labels
         for layer in self.layers:
             y = layer(y)

@@ -16,7 +16,7 @@ from dragoman.graph import Array
 from dragoman.loss import CrossEntropy, Loss, LossIndex, MeanSquaredError, Regularization
 from dragoman.networks import Network
 from dragoman.optimization import Adam, AdamW, Constant, Cosine, Momentum, Optimizer, Plateau, RMSprop
-from dragoman.training import Checkpoints, History, Record, Selection, Stopping, Watcher
+from dragoman.training import Callback, Checkpoints, History, Record, Stopping, Validation
 from dragoman.training.loop import Training
 from dragoman.training.workers import Workers
 from tests.training.perceptrons import Perceptrons, Rows
@@ -32,7 +32,7 @@ POINTS = Rows(X, (X @ [1.0, -2.0, 0.5] > 0).astype(int))
 CURVE = Rows(X, X @ np.array([[1.0], [-2.0], [0.5]]))
 
 
-class Heard(Watcher):
+class Heard(Callback):
     """Remembers all that it is told, and theta at every step"""
 
     def __init__(self) -> None:
@@ -60,12 +60,12 @@ def small_transformer(**settings: Any) -> Transformer:
     vocabulary = SYMBOLS + 4
     sizes = {"depth": 4, "perceptron_depth": 4, "heads": 2} | settings
     dtype = sizes.pop("dtype", np.float32)
-    configuration = TransformerConfiguration(source_vocabulary=vocabulary, reference_vocabulary=vocabulary, **sizes)
+    configuration = TransformerConfiguration(source_vocabulary=vocabulary, target_vocabulary=vocabulary, **sizes)
     return Transformer(configuration, dtype=dtype)
 
 
 def judged_pairs() -> Iterator[Batch]:
-    """The selection part in two batches of unequal size"""
+    """The validation part in two batches of unequal size"""
     yield JUDGED.batch(np.arange(5))
     yield JUDGED.batch(np.arange(5, 7))
 
@@ -103,9 +103,9 @@ def dropping(**settings: Any) -> Callable[[], Transformer]:
     return lambda: small_transformer(dropout=0.3, **settings)
 
 
-ACCURATE = Selection(judged_pairs, best_by="accuracy")
+ACCURATE = Validation(judged_pairs, best_by="accuracy")
 CASES = {
-    "Adam": Case(settings={"selection": Selection(judged_pairs), "clip": 0.5}),
+    "Adam": Case(settings={"validation": Validation(judged_pairs), "clip": 0.5}),
     "AdamW, dropout, smoothing": Case(
         dropping(),
         optimizer=lambda: AdamW(decay=0.1),
@@ -115,7 +115,7 @@ CASES = {
     "Momentum, plateau": Case(
         optimizer=Momentum,
         schedule=lambda: Plateau(0.9, patience=1),
-        settings={"selection": Selection(judged_pairs, every=2)},
+        settings={"validation": Validation(judged_pairs, every=2)},
     ),
     "plateau of the training loss": Case(
         lambda: Perceptrons(3, 1),
@@ -127,24 +127,29 @@ CASES = {
             "loss_index": LossIndex(MeanSquaredError(), Regularization("l1", 0.01)),
         },
     ),
-    "accumulated": Case(dropping(), settings={"accumulate": 2, "selection": Selection(judged_pairs)}),
-    "averaged": Case(dropping(), settings={"averaging": 0.8, "selection": Selection(judged_pairs, every=3)}),
+    "accumulated": Case(dropping(), settings={"accumulate": 2, "validation": Validation(judged_pairs)}),
+    "averaged": Case(dropping(), settings={"averaging": 0.8, "validation": Validation(judged_pairs, every=3)}),
     "accumulated, averaged, evaluated every 2": Case(
         dropping(block="pre"),
         optimizer=AdamW,
-        settings={"accumulate": 3, "averaging": 0.5, "selection": Selection(judged_pairs, 2, "accuracy"), "clip": 1.0},
+        settings={
+            "accumulate": 3,
+            "averaging": 0.5,
+            "validation": Validation(judged_pairs, 2, "accuracy"),
+            "clip": 1.0,
+        },
     ),
     "frozen": Case(
-        dropping(tied="all"), frozen=("encoder", "output"), settings={"averaging": 0.8, "selection": ACCURATE}
+        dropping(tied="all"), frozen=("encoder", "output"), settings={"averaging": 0.8, "validation": ACCURATE}
     ),
     "two threads": Case(
         dropping(),
-        settings={"workers": Workers(2), "averaging": 0.5, "accumulate": 2, "selection": Selection(judged_pairs)},
+        settings={"workers": Workers(2), "averaging": 0.5, "accumulate": 2, "validation": Validation(judged_pairs)},
     ),
-    "doubles": Case(lambda: small_transformer(dtype=np.float64), settings={"selection": ACCURATE}),
+    "doubles": Case(lambda: small_transformer(dtype=np.float64), settings={"validation": ACCURATE}),
     "patience": Case(
         schedule=lambda: Constant(0.5),
-        settings={"stopping": Stopping(40, patience=2), "selection": Selection(judged_pairs, every=2)},
+        settings={"stopping": Stopping(40, patience=2), "validation": Validation(judged_pairs, every=2)},
     ),
 }
 

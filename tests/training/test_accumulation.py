@@ -14,7 +14,7 @@ from dragoman.batch import Batch
 from dragoman.data import Batching, BatchStream
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Value
-from dragoman.layers import Run
+from dragoman.layers import ForwardContext
 from dragoman.loss import CrossEntropy, LossIndex, MeanSquaredError, Regularization
 from dragoman.networks import Network
 from dragoman.optimization import Adam, Constant, GradientDescent, Momentum
@@ -118,7 +118,7 @@ def test_every_batch_has_noise_of_its_own() -> None:
     seen: list[tuple[int, int]] = []
 
     class Listening(Perceptrons):
-        def __call__(self, batch: Batch, run: Run | None = None) -> Value:
+        def __call__(self, batch: Batch, run: ForwardContext | None = None) -> Value:
             if run is not None and run.noise is not None:
                 seen.append((run.noise.seed, run.noise.step))
             return super().__call__(batch, run)

@@ -12,11 +12,11 @@ from dragoman.graph import Array
 from dragoman.loss import LossIndex
 from dragoman.networks import Network
 from dragoman.optimization import GradientDescent
-from dragoman.training import Checkpoints, Selection, Stopping
+from dragoman.training import Checkpoints, Stopping, Validation
 from tests.training.perceptrons import Perceptrons
 from tests.training.small_trainings import CASES, JUDGED, POINTS, Case, Heard, dropping, judged_pairs, judged_points
 
-CASE = Case(lambda: Perceptrons(3, 4, 2), POINTS, settings={"selection": Selection(judged_points)})
+CASE = Case(lambda: Perceptrons(3, 4, 2), POINTS, settings={"validation": Validation(judged_points)})
 
 
 @pytest.mark.parametrize("averaging", [0.05, 0.4, 0.999])
@@ -64,8 +64,8 @@ def test_training_goes_its_way_as_if_there_were_no_average(averaging: float) -> 
     runs = []
     for setting in (0.0, averaging):
         heard = Heard()
-        selection = Selection(judged_pairs, every=1, scores=lambda network: {"parameters": network.count()})
-        training = Case(dropping(), settings={"selection": selection}).build(averaging=setting, watch=heard)
+        validation = Validation(judged_pairs, every=1, scores=lambda network: {"parameters": network.count()})
+        training = Case(dropping(), settings={"validation": validation}).build(averaging=setting, watch=heard)
         outcome = training.run()
         runs.append((heard.thetas, [record.training for record in outcome.records], training.average))
     (plain, losses, nothing), (beside, as_before, average) = runs
@@ -83,8 +83,8 @@ def test_evaluation_scores_and_what_is_kept_are_those_of_the_average() -> None:
         seen[name].append(network.theta.values.copy())
         return {"looked": float(len(seen[name]))}
 
-    selection = Selection(judged_pairs, best_by="looked", scores=lambda network: look("scores", network))
-    training = Case(settings={"selection": selection}).build(
+    validation = Validation(judged_pairs, best_by="looked", scores=lambda network: look("scores", network))
+    training = Case(settings={"validation": validation}).build(
         averaging=0.6,
         stopping=Stopping(epochs=1),
         on_best=lambda network: look("best", network),  # type: ignore[arg-type,return-value]
@@ -97,10 +97,10 @@ def test_evaluation_scores_and_what_is_kept_are_those_of_the_average() -> None:
         assert found.tobytes() == training.average.tobytes()
     training.network.theta.assign(training.average)
     plain = [LossIndex().evaluate(training.network, JUDGED.batch(np.arange(a, b))) for a, b in ((0, 5), (5, 7))]
-    assert record.selection is not None
-    assert record.selection.hits == sum(loss.hits for loss in plain)
+    assert record.validation is not None
+    assert record.validation.hits == sum(loss.hits for loss in plain)
     weights = [loss.positions for loss in plain]
-    assert record.selection.error == pytest.approx(np.average([loss.error for loss in plain], weights=weights))
+    assert record.validation.error == pytest.approx(np.average([loss.error for loss in plain], weights=weights))
 
 
 def test_theta_comes_back_even_when_an_evaluation_fails() -> None:
@@ -111,7 +111,7 @@ def test_theta_comes_back_even_when_an_evaluation_fails() -> None:
         raise Failed
 
     heard = Heard()
-    training = CASE.build(averaging=0.5, watch=heard, selection=Selection(judged_points, scores=fail))
+    training = CASE.build(averaging=0.5, watch=heard, validation=Validation(judged_points, scores=fail))
     with pytest.raises(Failed):
         training.run()
     assert training.network.theta.values.tobytes() == heard.thetas[-1].tobytes()

@@ -54,7 +54,7 @@ def test_the_rate_reaches_its_end_within_the_budget_whatever_the_pace_does(
     pace: Pace, every: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine = Machine(monkeypatch, pace)
-    training = machine.training(selection=machine.selection(every))
+    training = machine.training(validation=machine.validation(every))
     check_ended_in_time(training, training.run())
 
 

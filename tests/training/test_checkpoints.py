@@ -264,8 +264,8 @@ def test_a_state_that_lacks_anything_is_told(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"tally": [1, 2]},
-        {"tally": None},
+        {"loss_mean": [1, 2]},
+        {"loss_mean": None},
         {"stream": {"seed": 1}},
         {"stream": {"seed": 1, "epoch": 0, "position": 0, "more": 0}},
         {"stream": None},

@@ -16,7 +16,7 @@ from dragoman.errors import DragomanError, FileFormatError, NonFiniteError
 from dragoman.graph import Array
 from dragoman.loss import Loss
 from dragoman.networks import Network
-from dragoman.training import Checkpoints, History, Watcher, checkpoints
+from dragoman.training import Callback, Checkpoints, History, checkpoints
 from dragoman.training.checkpoints import average
 from dragoman.training.loop import Training
 from dragoman.training.state import check_state
@@ -42,7 +42,7 @@ SPOILED: dict[str, Callable[[Training], Array]] = {
 }
 
 
-class SpoilAt(Watcher):
+class SpoilAt(Callback):
     """Puts a value where a number should be, after a step."""
 
     def __init__(self, step: int, name: str, value: float) -> None:
@@ -86,7 +86,15 @@ def flips(data: bytes) -> Iterator[bytes]:
 @pytest.mark.parametrize("name", ["arrays.safetensors", "state.json"])
 def test_a_flipped_bit_in_a_checkpoint_is_damage_or_does_not_matter(tmp_path: Path, name: str) -> None:
     arrays = {"theta": np.linspace(0, 1, 9, dtype=np.float32), "m": np.arange(9, dtype=np.float64)}
-    state = {"version": 1, "step": 12, "age": 12, "rounds": 3, "merit": -0.25, "ended": None, "tally": [1.5, 2, 3, 4]}
+    state = {
+        "version": 1,
+        "step": 12,
+        "age": 12,
+        "evaluations": 3,
+        "best_score": -0.25,
+        "ended": None,
+        "loss_mean": [1.5, 2, 3, 4],
+    }
     checkpoints = Checkpoints(tmp_path)
     place = checkpoints.save(12, arrays, state, True)
     whole, found = (place / name).read_bytes(), 0
@@ -229,7 +237,7 @@ def test_a_state_with_any_wrong_value_is_told_or_does_not_matter(
     ("change", "expected"),
     [
         ({"step": "abc"}, "step: .*integer.*'abc'"),
-        ({"tally": [1, 2]}, "tally: .*4 items"),
+        ({"loss_mean": [1, 2]}, "loss_mean: .*4 items"),
         ({"stream": {"seed": 1, "epoch": "x", "position": 0}}, r"stream\.epoch: .*integer"),
         ({"layout": 7}, "layout: .*string"),
     ],

@@ -18,7 +18,7 @@ import pytest
 from dragoman.errors import ConfigurationError, DataError, DragomanError, NonFiniteError
 from dragoman.graph import Array
 from dragoman.optimization import Adam, GradientDescent
-from dragoman.training import Checkpoints, History, Selection, Stopping, checkpoints
+from dragoman.training import Checkpoints, History, Stopping, Validation, checkpoints
 from dragoman.training.workers import Workers
 from tests.training.perceptrons import Perceptrons
 from tests.training.small_trainings import (
@@ -37,7 +37,7 @@ from tests.training.small_trainings import (
 CASE = Case(
     lambda: Perceptrons(3, 2),
     POINTS,
-    settings={"selection": Selection(judged_points), "averaging": 0.5, "keep": 1, "stopping": Stopping(epochs=3)},
+    settings={"validation": Validation(judged_points), "averaging": 0.5, "keep": 1, "stopping": Stopping(epochs=3)},
 )
 
 
@@ -103,11 +103,11 @@ import sys
 from pathlib import Path
 
 from dragoman.errors import DragomanError
-from dragoman.training import Watcher
+from dragoman.training import Callback
 from tests.training.small_trainings import CASES
 
 
-class Limit(Watcher):
+class Limit(Callback):
     """After 5 steps no file may have more than 3000 bytes."""
 
     def step(self, step, loss, training):
@@ -174,19 +174,19 @@ def exploding(at: int, rate: float) -> Callable[[], Callable[[int], float]]:
     ("optimizer", "rate", "averaging"), [(Adam, 1e20, 0.0), (GradientDescent, 1e38, 0.9), (Adam, 1e300, 0.9)]
 )
 @pytest.mark.parametrize(
-    ("selection", "named", "good"),
+    ("validation", "named", "good"),
     [
         (None, 7, 4),  # seen by the step that comes after
-        (Selection(judged_pairs), 7, 4),
-        (Selection(judged_pairs, every=3), 6, 3),  # seen by the evaluation
-        (Selection(judged_pairs, every=1), 6, 5),
+        (Validation(judged_pairs), 7, 4),
+        (Validation(judged_pairs, every=3), 6, 3),  # seen by the evaluation
+        (Validation(judged_pairs, every=1), 6, 5),
     ],
 )
 def test_a_loss_that_explodes_ends_the_training_and_names_the_last_good_checkpoint(
-    tmp_path: Path, optimizer: Any, rate: float, averaging: float, selection: Any, named: int, good: int
+    tmp_path: Path, optimizer: Any, rate: float, averaging: float, validation: Any, named: int, good: int
 ) -> None:
     case = Case(optimizer=optimizer, schedule=exploding(6, rate))
-    settings = {"selection": selection, "averaging": averaging, "stopping": Stopping(20)}
+    settings = {"validation": validation, "averaging": averaging, "stopping": Stopping(20)}
     with pytest.raises(NonFiniteError) as caught:
         case.build(tmp_path, **settings).run()
     message = str(caught.value)

@@ -11,13 +11,13 @@ from dragoman.batch import START
 from dragoman.decoding import Greedy, decode
 from dragoman.errors import ConfigurationError
 from dragoman.graph import value_of
-from dragoman.layers import Run
+from dragoman.layers import ForwardContext
 from dragoman.loss import LossIndex, Regularization
 from dragoman.networks import Transformer
-from dragoman.operations import Noise
+from dragoman.operations import DropoutKey
 from dragoman.optimization import Adam, AdamW, Momentum
 from dragoman.tasks.components import PARTS_OF, freeze_all_but
-from dragoman.training import Selection, Stopping
+from dragoman.training import Stopping, Validation
 from tests.training.small_trainings import TRAINING, Case, dropping, judged_pairs, small_transformer
 
 TRAINED = {
@@ -46,7 +46,7 @@ def belongs(name: str, part: str) -> bool:
 def test_all_but_one_part_stays_bit_for_bit(part: str, block: str, algorithm: str) -> None:
     optimizer, settings = ALGORITHMS[algorithm]
     training = Case(dropping(block=block), optimizer=optimizer, settings=settings).build(
-        selection=Selection(judged_pairs, every=3)
+        validation=Validation(judged_pairs, every=3)
     )
     network = training.network
     assert isinstance(network, Transformer)
@@ -118,7 +118,7 @@ def test_what_was_frozen_can_be_trained_again() -> None:
 def test_predictions_do_not_influence_a_training_pass() -> None:
     """Biases of the output that turn every prediction into another add to the logits, and that is all they do."""
     network, batch = small_transformer(dropout=0.3, dtype=np.float64), TRAINING.batch(np.arange(17))
-    run, shift = Run(Noise(1, 1)), np.array([0.0, 0, 0, 0, 0, 0, 90.0])
+    run, shift = ForwardContext(DropoutKey(1, 1)), np.array([0.0, 0, 0, 0, 0, 0, 90.0])
     before = value_of(network(batch, run))
     network.output.biases.value += shift
     after = value_of(network(batch, run))
@@ -131,7 +131,7 @@ def test_predictions_do_not_influence_a_training_pass() -> None:
 def test_a_position_is_taught_by_the_true_labels_before_it_whatever_was_predicted() -> None:
     """Step by step with the true labels gives what training sees; with its own predictions it is another run."""
     network, batch = small_transformer(dtype=np.float64), TRAINING.batch(np.array([16]))
-    seen = value_of(network(batch, Run()))
+    seen = value_of(network(batch, ForwardContext()))
     state, forced = network.encode(batch), []
     for label in batch.labels:
         logits, state = network.step(state, np.array([label]))

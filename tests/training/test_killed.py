@@ -27,14 +27,14 @@ import sys
 import time
 from pathlib import Path
 
-from dragoman.training import Stopping, Watcher
+from dragoman.training import Stopping, Callback
 from dragoman.training.interrupts import Interrupts
 from tests.training.small_trainings import CASES
 
 interrupts = Interrupts()
 
 
-class Tell(Watcher):
+class Tell(Callback):
     def step(self, step, loss, training):
         print(step, flush=True)
         if "stubborn" in sys.argv:  # a step that takes very long
@@ -154,7 +154,7 @@ import signal
 import sys
 from pathlib import Path
 
-from dragoman.training import Selection, Stopping, checkpoints
+from dragoman.training import Validation, Stopping, checkpoints
 from tests.training.perceptrons import Perceptrons
 from tests.training.small_trainings import POINTS, Case, intact, judged_points, left_in
 
@@ -167,11 +167,11 @@ def train(place):
     """Three rounds: better, better, worse; a checkpoint after every step"""
 
     def scores(network):
-        return {"quality": values[training.rounds]}
+        return {"quality": values[training.evaluations]}
 
-    selection = Selection(judged_points, best_by="quality", scores=scores, every=2)
+    validation = Validation(judged_points, best_by="quality", scores=scores, every=2)
     training = Case(lambda: Perceptrons(3, 2), POINTS).build(
-        place, keep=1, stopping=Stopping(5), selection=selection, averaging=0.5, save_every=-1.0
+        place, keep=1, stopping=Stopping(5), validation=validation, averaging=0.5, save_every=-1.0
     )
     return training.run()
 

@@ -1,4 +1,4 @@
-"""Rounds on record: what training and selection said, one line of history each, and what is told of overfitting."""
+"""Rounds on record: what training and validation said, one line of history each, and what is told of overfitting."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dragoman.batch import Batch
 from dragoman.errors import DataError, FileFormatError
 from dragoman.loss import CrossEntropy, Loss, LossIndex, MeanSquaredError, Regularization
 from dragoman.optimization import Adam, Constant
-from dragoman.training import History, Record, Selection, Stopping, loop, overfitting
+from dragoman.training import History, Record, Stopping, Validation, loop, overfitting
 from tests.training.perceptrons import Perceptrons, Rows
 from tests.training.small_trainings import (
     CASES,
@@ -46,7 +46,7 @@ FULL = Record(
     rate=0.01,
     seconds=12.3456,
     tokens_per_second=1234.56,
-    selection=Loss(0.7, 0.0, 1.0, 2.0),
+    validation=Loss(0.7, 0.0, 1.0, 2.0),
     scores={"bleu": 31.5},
     best=True,
 )
@@ -58,8 +58,8 @@ def test_a_record_is_one_flat_object() -> None:
         "epoch": 1.3333,
         "training_error": 0.5,
         "training_accuracy": 0.75,
-        "selection_error": 0.7,
-        "selection_accuracy": 0.5,
+        "validation_error": 0.7,
+        "validation_accuracy": 0.5,
         "bleu": 31.5,
         "rate": 0.01,
         "gradient_norm": 2.0,
@@ -140,11 +140,11 @@ def test_speed_counts_labels_of_both_sides_and_no_evaluation(monkeypatch: pytest
     now = [0.0]
     monkeypatch.setattr(loop, "time", SimpleNamespace(monotonic=lambda: now[0]))
 
-    def slow_selection() -> Iterator[Batch]:
+    def slow_validation() -> Iterator[Batch]:
         now[0] += 100.0
         yield from judged_pairs()
 
-    training = Case(settings={"selection": Selection(slow_selection)}).build(stopping=Stopping(epochs=2))
+    training = Case(settings={"validation": Validation(slow_validation)}).build(stopping=Stopping(epochs=2))
     differentiate = training._differentiate
 
     def slow_step(*given: Any) -> Any:
@@ -158,17 +158,17 @@ def test_speed_counts_labels_of_both_sides_and_no_evaluation(monkeypatch: pytest
     assert (first.seconds, second.seconds) == (102.0, 204.0)
 
 
-# What the selection part says
+# What the validation part says
 
 
 @pytest.mark.ledger("T-6.1-selection")
 @pytest.mark.parametrize("averaging", [0.0, 0.7])
-def test_the_selection_error_is_plain_and_of_the_average(averaging: float) -> None:
+def test_the_validation_error_is_plain_and_of_the_average(averaging: float) -> None:
     """No smoothing, no dropout, no regularization; with averaging, of the average; however it is cut into batches."""
     index = LossIndex(CrossEntropy(0.2), Regularization("l1", 0.01))
     training = Case(
         dropping(dtype=np.float64),
-        settings={"loss_index": index, "selection": Selection(judged_pairs), "averaging": averaging},
+        settings={"loss_index": index, "validation": Validation(judged_pairs), "averaging": averaging},
     ).build(stopping=Stopping(epochs=1))
     (record,) = training.run().records
     after = training.network.theta.values.copy()
@@ -177,10 +177,10 @@ def test_the_selection_error_is_plain_and_of_the_average(averaging: float) -> No
         assert np.abs(training.average - after).max() > 1e-3
         training.network.theta.assign(training.average)
     plain = LossIndex().evaluate(training.network, JUDGED.batch(np.arange(7)))
-    assert record.selection is not None
-    assert record.selection.error == pytest.approx(plain.error, abs=1e-13)
-    assert (record.selection.hits, record.selection.positions) == (plain.hits, plain.positions)
-    assert record.selection.regularization == 0.0
+    assert record.validation is not None
+    assert record.validation.error == pytest.approx(plain.error, abs=1e-13)
+    assert (record.validation.hits, record.validation.positions) == (plain.hits, plain.positions)
+    assert record.validation.regularization == 0.0
 
 
 @pytest.mark.ledger("T-6.1-selection")
@@ -190,15 +190,15 @@ def test_the_log_of_every_epoch_has_errors_and_accuracies_of_both_parts(tmp_path
     assert lines == [record.as_dict() for record in outcome.records]
     assert [line["epoch"] for line in lines] == [1, 2, 3]
     for line, record in zip(lines, outcome.records, strict=True):
-        assert record.selection is not None
+        assert record.validation is not None
         assert line["training_error"] == record.training.error
         assert line["training_accuracy"] == record.training.accuracy
-        assert line["selection_error"] == record.selection.error
-        assert line["selection_accuracy"] == record.selection.accuracy
-    assert len({line["selection_error"] for line in lines}) == 3
+        assert line["validation_error"] == record.validation.error
+        assert line["validation_accuracy"] == record.validation.accuracy
+    assert len({line["validation_error"] for line in lines}) == 3
 
 
-def test_without_a_selection_part_nothing_is_said_of_it(tmp_path: Path) -> None:
+def test_without_a_validation_part_nothing_is_said_of_it(tmp_path: Path) -> None:
     POINTS_CASE.build(tmp_path).run()
     for line in history_of(tmp_path):
         assert line.keys() == {
@@ -207,28 +207,28 @@ def test_without_a_selection_part_nothing_is_said_of_it(tmp_path: Path) -> None:
         assert not line["best"]
 
 
-def test_an_empty_selection_part_is_no_error_and_never_the_best(tmp_path: Path) -> None:
-    training = POINTS_CASE.build(tmp_path, selection=Selection(list))
+def test_an_empty_validation_part_is_no_error_and_never_the_best(tmp_path: Path) -> None:
+    training = POINTS_CASE.build(tmp_path, validation=Validation(list))
     outcome = training.run()
-    assert all(record.selection is not None and math.isnan(record.selection.error) for record in outcome.records)
+    assert all(record.validation is not None and math.isnan(record.validation.error) for record in outcome.records)
     assert not any(record.best for record in outcome.records)
-    assert all("selection_error" not in line for line in history_of(tmp_path))
+    assert all("validation_error" not in line for line in history_of(tmp_path))
 
 
-def test_a_selection_part_of_real_values_is_judged_by_its_own_error() -> None:
+def test_a_validation_part_of_real_values_is_judged_by_its_own_error() -> None:
     error, judged = MeanSquaredError(), CURVE.batch(np.arange(9))
     training = Case(
         lambda: Perceptrons(3, 1),
         CURVE,
         settings={
             "loss_index": LossIndex(error, Regularization("l2", 0.1)),
-            "selection": Selection(lambda: [judged], error=error),
+            "validation": Validation(lambda: [judged], error=error),
         },
     ).build(stopping=Stopping(epochs=1))
     (record,) = training.run().records
-    assert record.selection is not None
-    assert record.selection.error == LossIndex(error).evaluate(training.network, judged).error
-    assert record.selection.regularization == 0.0
+    assert record.validation is not None
+    assert record.validation.error == LossIndex(error).evaluate(training.network, judged).error
+    assert record.validation.regularization == 0.0
     assert record.best
 
 
@@ -306,12 +306,12 @@ def test_a_round_cut_in_two_by_a_pause_is_one_round(tmp_path: Path) -> None:
 
 
 def told(*errors: tuple[float, float | None]) -> list[dict[str, Any]]:
-    """A history of (training error, selection error)"""
+    """A history of (training error, validation error)"""
     lines: list[dict[str, Any]] = []
-    for step, (training, selection) in enumerate(errors, start=1):
+    for step, (training, validation) in enumerate(errors, start=1):
         lines.append({"step": 10 * step, "training_error": training})
-        if selection is not None:
-            lines[-1]["selection_error"] = selection
+        if validation is not None:
+            lines[-1]["validation_error"] = validation
     return lines
 
 
@@ -325,7 +325,7 @@ def told(*errors: tuple[float, float | None]) -> list[dict[str, Any]]:
         (told((0.9, 1.0), (0.8, None), (0.7, 0.5), (0.6, None), (0.5, 0.9), (0.4, 0.8)), 30),
     ],
 )
-def test_a_selection_error_that_rises_while_training_gets_better_is_overfitting(
+def test_a_validation_error_that_rises_while_training_gets_better_is_overfitting(
     history: list[dict[str, Any]], since: int
 ) -> None:
     message = overfitting(history)
@@ -333,8 +333,8 @@ def test_a_selection_error_that_rises_while_training_gets_better_is_overfitting(
     assert message is not None
     assert message.startswith(
         f"overfitting: since step {since} the training error fell from {best['training_error']:.4f} to "
-        f"{history[-1]['training_error']:.4f}, but the selection error rose from {best['selection_error']:.4f} to "
-        f"{history[-1]['selection_error']:.4f}"
+        f"{history[-1]['training_error']:.4f}, but the validation error rose from {best['validation_error']:.4f} to "
+        f"{history[-1]['validation_error']:.4f}"
     )
     assert "more data, more dropout or a smaller network" in message
 
@@ -364,12 +364,12 @@ def test_a_network_that_learns_noise_by_heart_is_seen_in_its_history_and_told_on
     noise = Rows(rng.standard_normal((20, 5)), rng.integers(0, 2, 20))
     unseen = Rows(rng.standard_normal((200, 5)), rng.integers(0, 2, 200))
     heard = Heard()
-    selection = Selection(lambda: [unseen.batch(np.arange(200))])
-    case = Case(lambda: Perceptrons(5, 30, 2), noise, Adam, lambda: Constant(0.02), settings={"selection": selection})
+    validation = Validation(lambda: [unseen.batch(np.arange(200))])
+    case = Case(lambda: Perceptrons(5, 30, 2), noise, Adam, lambda: Constant(0.02), settings={"validation": validation})
     case.build(tmp_path, stopping=Stopping(epochs=40), watch=heard).run()
     history = History(tmp_path / "history.jsonl").lines()
     training = [entry["training_error"] for entry in history]
-    selected = [entry["selection_error"] for entry in history]
+    selected = [entry["validation_error"] for entry in history]
     best = int(np.argmin(selected))
     assert best < 20
     assert training[-1] < 0.5 * training[best]
@@ -380,8 +380,8 @@ def test_a_network_that_learns_noise_by_heart_is_seen_in_its_history_and_told_on
 
 def test_a_network_that_learns_what_there_is_to_learn_is_not_accused(tmp_path: Path) -> None:
     heard = Heard()
-    selection = Selection(lambda: [POINTS.batch(np.arange(17))])
-    Case(lambda: Perceptrons(3, 2), POINTS, settings={"selection": selection}).build(
+    validation = Validation(lambda: [POINTS.batch(np.arange(17))])
+    Case(lambda: Perceptrons(3, 2), POINTS, settings={"validation": validation}).build(
         tmp_path, stopping=Stopping(epochs=20), watch=heard
     ).run()
     assert len(heard.records) == 20

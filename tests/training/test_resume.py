@@ -11,11 +11,11 @@ import pytest
 from dragoman.batch import Batch
 from dragoman.errors import ConfigurationError, FileFormatError
 from dragoman.graph import Parameter, Value
-from dragoman.layers import Run
+from dragoman.layers import ForwardContext
 from dragoman.loss import LossIndex, Regularization
 from dragoman.networks import Network
 from dragoman.optimization import AdaGrad, Adam, AdamW, Constant, Momentum, Plateau, RMSprop
-from dragoman.training import Checkpoints, Selection, Stopping
+from dragoman.training import Checkpoints, Stopping, Validation
 from dragoman.training.resuming import layout
 from tests.training.perceptrons import Perceptrons
 from tests.training.small_trainings import (
@@ -65,8 +65,8 @@ def test_stopped_at_any_step_and_taken_up_again(name: str, uninterrupted: Any, t
         assert [t for t, _ in heard.steps] == list(range(stop + 1, steps + 1))
         assert left_in(place).differences(whole) == []
         assert second.network.theta.values.tobytes() == whole.arrays["theta"].tobytes()
-        rounds = len(stopped.records) + len(outcome.records)
-        assert rounds == len(whole.history)
+        evaluations = len(stopped.records) + len(outcome.records)
+        assert evaluations == len(whole.history)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -156,7 +156,7 @@ def test_a_lowered_limit_ends_a_training_where_it_stands(tmp_path: Path) -> None
     assert training.optimizer.t == 7
 
 
-PATIENT = Case(schedule=lambda: Constant(0.5), settings={"selection": Selection(judged_pairs, every=2), "keep": 1})
+PATIENT = Case(schedule=lambda: Constant(0.5), settings={"validation": Validation(judged_pairs, every=2), "keep": 1})
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ class Named(Network):
         setattr(self, name, Parameter(np.ones(shape)))
         self._bind()
 
-    def __call__(self, batch: Batch, run: Run | None = None) -> Value:
+    def __call__(self, batch: Batch, run: ForwardContext | None = None) -> Value:
         raise NotImplementedError
 
 
@@ -349,7 +349,7 @@ def test_history_and_checkpoint_agree_after_every_resumption(tmp_path: Path) -> 
     (tmp_path / "checkpoints" / "latest").write_text(earlier + "\n")
     training = CASES["Adam"].build(tmp_path)
     training.resume()
-    assert training.rounds == len(history_of(tmp_path)) == int(earlier[5:]) // 4
+    assert training.evaluations == len(history_of(tmp_path)) == int(earlier[5:]) // 4
 
 
 @pytest.mark.parametrize("keep", [0, -1])

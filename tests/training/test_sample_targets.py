@@ -16,7 +16,7 @@ import pytest
 from dragoman import Batch
 from dragoman.errors import ConfigurationError, ShapeError
 from dragoman.graph import Array, Value, value_of
-from dragoman.layers import Run
+from dragoman.layers import ForwardContext
 from dragoman.loss import CrossEntropy, LogError, LossIndex, MeanSquaredError
 from dragoman.networks import (
     ClassTokenConfiguration,
@@ -27,7 +27,7 @@ from dragoman.networks import (
 )
 from dragoman.operations import activate, reshape
 from dragoman.optimization import Constant, GradientDescent
-from dragoman.training import Selection, Stopping
+from dragoman.training import Stopping, Validation
 from dragoman.training.loop import Training
 from dragoman.training.workers import Workers
 
@@ -43,7 +43,7 @@ class Shaped(Network):
     def __init__(self, inner: Network, shape: Callable[[Value], Value]) -> None:
         self.inner, self.shape, self.theta = inner, shape, inner.theta
 
-    def __call__(self, batch: Batch, run: Run | None = None) -> Value:
+    def __call__(self, batch: Batch, run: ForwardContext | None = None) -> Value:
         return self.shape(self.inner(batch, run))
 
 
@@ -215,10 +215,10 @@ def test_an_accuracy_goal_stops_a_training_of_samples() -> None:
     assert "reached the goal 1" in outcome.reason
 
 
-def test_selection_judges_by_samples() -> None:
+def test_validation_judges_by_samples() -> None:
     problem, network = PROBLEMS["labels"], class_token()
     batches = [samples(problem, None, 0, 3), samples(problem, None, 3)]
-    found = Selection(lambda: batches).evaluate(network, Workers(2))
+    found = Validation(lambda: batches).evaluate(network, Workers(2))
     assert (found.error, found.accuracy) == pytest.approx(by_hand(network, problem, None), rel=1e-12)
 
 

@@ -10,7 +10,7 @@ import pytest
 from dragoman.batch import END, Batch
 from dragoman.graph import gradient_check, value_of
 from dragoman.networks import RecurrentNetwork, RecurrentNetworkConfiguration
-from dragoman.operations import Noise
+from dragoman.operations import DropoutKey
 from dragoman.training.scheduled import with_own_outputs
 from tests.networks.recurrent_networks import small_encoder_decoder
 from tests.networks.small_networks import RAGGED, scatter, small_transformer, split
@@ -28,7 +28,7 @@ ALL = 1 - 2**-20
 def test_all_of_its_own_is_what_it_writes(name: str) -> None:
     """Fed nothing but its own outputs, it reads what greedy decoding would have written."""
     network = NETWORKS[name]()
-    read = with_own_outputs(network, RAGGED, ALL, Noise(0, 1))
+    read = with_own_outputs(network, RAGGED, ALL, DropoutKey(0, 1))
     for i, labels in enumerate(split(read.labels, RAGGED)):
         state = network.encode(RAGGED._between(i, i + 1))
         label = RAGGED.labels[RAGGED.offsets[i]]
@@ -41,12 +41,12 @@ def test_all_of_its_own_is_what_it_writes(name: str) -> None:
 @pytest.mark.parametrize("name", NETWORKS)
 def test_what_is_compared_with_stays(name: str) -> None:
     network = NETWORKS[name]()
-    read = with_own_outputs(network, RAGGED, ALL, Noise(0, 1))
+    read = with_own_outputs(network, RAGGED, ALL, DropoutKey(0, 1))
     assert read.targets is RAGGED.targets
     assert read.source is RAGGED.source
     np.testing.assert_array_equal(read.labels[read.offsets[:-1]], RAGGED.labels[RAGGED.offsets[:-1]])
     assert (read.labels != RAGGED.labels).any()
-    assert with_own_outputs(network, RAGGED, 0.0, Noise(0, 1)) is RAGGED
+    assert with_own_outputs(network, RAGGED, 0.0, DropoutKey(0, 1)) is RAGGED
 
 
 def test_as_many_as_were_asked_for_by_the_seed_whatever_the_shards() -> None:
@@ -54,11 +54,11 @@ def test_as_many_as_were_asked_for_by_the_seed_whatever_the_shards() -> None:
     network = small_encoder_decoder(cell="rnn", context="initial")
     dict(network.named_arrays())["output.biases"][END] = 100
     batch = Batch.pairs([[4]] * 100, [[2] + [4] * 20 + [3]] * 100)
-    read = with_own_outputs(network, batch, 0.3, Noise(5, 1))
+    read = with_own_outputs(network, batch, 0.3, DropoutKey(5, 1))
     assert (read.labels == END).sum() == pytest.approx(0.3 * 2000, rel=0.15)
-    shards = [with_own_outputs(network, shard, 0.3, Noise(5, 1)).labels for shard in batch.shards(3)]
+    shards = [with_own_outputs(network, shard, 0.3, DropoutKey(5, 1)).labels for shard in batch.shards(3)]
     np.testing.assert_array_equal(np.concatenate(shards), read.labels)
-    assert (with_own_outputs(network, batch, 0.3, Noise(5, 2)).labels != read.labels).any()
+    assert (with_own_outputs(network, batch, 0.3, DropoutKey(5, 2)).labels != read.labels).any()
 
 
 def feeding(cell: Any = "rnn", **settings: Any) -> RecurrentNetwork:

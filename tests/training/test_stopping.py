@@ -17,8 +17,8 @@ from dragoman.data import Batching, BatchStream
 from dragoman.errors import ConfigurationError
 from dragoman.loss import Loss, LossIndex, Regularization
 from dragoman.optimization import Constant, GradientDescent
-from dragoman.training import Outcome, Selection, Stopping, loop, train
-from dragoman.training.stopping import told_time
+from dragoman.training import Outcome, Stopping, Validation, loop, train
+from dragoman.training.stopping import format_time
 from tests.training.perceptrons import Perceptrons, Rows
 from tests.training.small_trainings import CASES, POINTS, After, Case, Heard, judged_points
 
@@ -59,7 +59,7 @@ def test_a_limit_that_is_reached(step: int, epochs: float, seconds: float, reaso
 
 @pytest.mark.ledger("T-5.1-stop")
 @pytest.mark.parametrize(
-    ("error", "accuracy", "waited", "reason"),
+    ("error", "accuracy", "bad_evaluations", "reason"),
     [
         (0.21, 0.89, 2, None),
         (0.2, 0.0, 0, "the loss 0.2 reached the goal 0.2"),
@@ -71,10 +71,10 @@ def test_a_limit_that_is_reached(step: int, epochs: float, seconds: float, reaso
         (math.nan, math.nan, 0, None),
     ],
 )
-def test_a_goal_that_is_reached(error: float, accuracy: float, waited: int, reason: str | None) -> None:
+def test_a_goal_that_is_reached(error: float, accuracy: float, bad_evaluations: int, reason: str | None) -> None:
     loss = Loss(error, 0.0, accuracy, 1.0)
-    assert ALL.goal(loss, waited) == reason
-    assert Stopping(steps=5, epochs=2, seconds=90).goal(loss, waited) is None
+    assert ALL.goal(loss, bad_evaluations) == reason
+    assert Stopping(steps=5, epochs=2, seconds=90).goal(loss, bad_evaluations) is None
 
 
 @pytest.mark.ledger("T-5.1-stop", "T-4.5-loss")
@@ -103,7 +103,7 @@ def test_an_accuracy_goal_is_a_share(goal: float) -> None:
     [(7.3, "7.3 s"), (0.25, "0.25 s"), (60, "1 min 0 s"), (95, "1 min 35 s"), (3600, "1 h 0 min"), (3725, "1 h 2 min")],
 )
 def test_a_time_is_told_in_words(seconds: float, told: str) -> None:
-    assert told_time(seconds) == told
+    assert format_time(seconds) == told
     assert Stopping(seconds=seconds).limit(1, 0.0, seconds) == f"the budget of {told} is used up"
 
 
@@ -206,8 +206,8 @@ def test_stops_at_the_first_epoch_whose_training_accuracy_reaches_the_goal() -> 
 @pytest.mark.parametrize(("every", "steps_a_round"), [(None, 4), (3, 3)])
 def test_the_loss_goal_is_that_of_a_whole_round(every: int | None, steps_a_round: int) -> None:
     heard = Heard()
-    selection = None if every is None else Selection(judged_points, every)
-    outcome = classify(Stopping(400, loss_goal=0.4), stream(), watch=heard, selection=selection)
+    validation = None if every is None else Validation(judged_points, every)
+    outcome = classify(Stopping(400, loss_goal=0.4), stream(), watch=heard, validation=validation)
     *before, last = [record.training.error for record in outcome.records]
     assert last <= 0.4 < min(before)
     assert min(loss.error for loss in heard.losses[:-steps_a_round]) < 0.4  # a batch alone got there before
@@ -215,14 +215,14 @@ def test_the_loss_goal_is_that_of_a_whole_round(every: int | None, steps_a_round
     assert outcome.reason == f"the loss {last:.4g} reached the goal 0.4"
 
 
-def judged_as(values: list[float]) -> Selection:
-    """A selection that says what it is told to"""
+def judged_as(values: list[float]) -> Validation:
+    """A validation that says what it is told to"""
     told = iter(values)
-    return Selection(judged_points, best_by="quality", scores=lambda network: {"quality": next(told)})
+    return Validation(judged_points, best_by="quality", scores=lambda network: {"quality": next(told)})
 
 
 @pytest.mark.parametrize(
-    ("values", "patience", "rounds"),
+    ("values", "patience", "evaluations"),
     [
         ([1, 2, 3, 3, 3, 9], 2, 5),  # as good as the best is not better
         ([5, 4, 6, 5, 5, 5, 9], 3, 6),  # a better one begins the count anew
@@ -231,13 +231,13 @@ def judged_as(values: list[float]) -> Selection:
     ],
 )
 def test_patience_counts_rounds_in_a_row_that_brought_nothing_better(
-    values: list[float], patience: int, rounds: int | None
+    values: list[float], patience: int, evaluations: int | None
 ) -> None:
     limits = Stopping(epochs=len(values), patience=patience)
-    outcome = classify(limits, stream(), selection=judged_as(values))
-    assert len(outcome.records) == (rounds or len(values))
+    outcome = classify(limits, stream(), validation=judged_as(values))
+    assert len(outcome.records) == (evaluations or len(values))
     ended_by_patience = f"{patience} evaluations in a row brought nothing better (patience)"
-    assert outcome.reason == (ended_by_patience if rounds else f"all {len(values)} epochs were done")
+    assert outcome.reason == (ended_by_patience if evaluations else f"all {len(values)} epochs were done")
 
 
 # A budget of seconds
@@ -273,7 +273,7 @@ def test_the_budget_counts_evaluations_and_begins_when_the_training_does(clock: 
         yield WHOLE
 
     case = Case(lambda: Perceptrons(3, 2))
-    training = case.build(stopping=Stopping(1000, seconds=60), selection=Selection(slow))
+    training = case.build(stopping=Stopping(1000, seconds=60), validation=Validation(slow))
     training.batches = clock.passing(1.0)
     clock.seconds += 500.0
     assert [record.seconds for record in training.run().records] == [21.0, 42.0, 63.0]

@@ -11,7 +11,7 @@ import pytest
 
 from dragoman.errors import ConfigurationError
 from dragoman.loss import Loss
-from dragoman.training import Record, Stopping, Watcher
+from dragoman.training import Callback, Record, Stopping
 from dragoman.training.tensorboard import EVERY, TensorBoard
 from tests.training.small_trainings import CASES, Heard
 
@@ -62,8 +62,8 @@ def test_a_training_is_found_in_the_event_files_and_everything_is_passed_on(tmp_
     for name, value in (
         ("training_error", lambda r: r.training.error),
         ("training_accuracy", lambda r: r.training.accuracy),
-        ("selection_error", lambda r: r.selection.error),
-        ("selection_accuracy", lambda r: r.selection.accuracy),
+        ("validation_error", lambda r: r.validation.error),
+        ("validation_accuracy", lambda r: r.validation.accuracy),
         ("rate", lambda r: r.rate),
         ("gradient_norm", lambda r: r.norm),
         ("epoch", lambda r: r.epoch),
@@ -98,5 +98,5 @@ def test_without_tensorboardx_it_is_told_what_to_install(tmp_path: Path, monkeyp
 
     monkeypatch.setattr(builtins, "__import__", missing)
     with pytest.raises(ConfigurationError, match=r"need tensorboardX; install it with: pip install 'dragoman\[tens"):
-        TensorBoard(tmp_path / "board", Watcher())
+        TensorBoard(tmp_path / "board", Callback())
     assert not (tmp_path / "board").exists()

@@ -12,7 +12,7 @@ from dragoman import Batch
 from dragoman.graph import Array
 from dragoman.loss import LossIndex, MeanSquaredError, Regularization
 from dragoman.optimization import Adam, Constant, GradientDescent, Momentum, Plateau
-from dragoman.training import Selection, Stopping, train
+from dragoman.training import Stopping, Validation, train
 from tests.training.perceptrons import Perceptrons, rows
 from tests.training.small_trainings import CASES, POINTS, Case, Heard, judged_points, left_in, small_transformer
 
@@ -139,11 +139,11 @@ def test_a_plateau_is_told_the_loss_of_every_round() -> None:
     assert schedule.rate == 1.0
 
 
-def test_a_plateau_is_told_the_selection_error_where_there_is_one() -> None:
+def test_a_plateau_is_told_the_validation_error_where_there_is_one() -> None:
     schedule = Plateau(0.1, patience=1)
     training = CASES["Momentum, plateau"].build()
     training.schedule = schedule
-    selected = [record.selection.error for record in training.run().records]
+    selected = [record.validation.error for record in training.run().records]
     assert schedule.best == min(selected)
     falls = sum(error >= min(selected[:i]) for i, error in enumerate(selected) if i)
     assert schedule.rate == 0.1 * 0.5**falls
@@ -158,15 +158,15 @@ ROUNDS = {
         [2, 4, 6, 8, 10],
     ),
     "an epoch, judged": (
-        Case(lambda: Perceptrons(3, 2), POINTS, settings={"selection": Selection(judged_points)}),
+        Case(lambda: Perceptrons(3, 2), POINTS, settings={"validation": Validation(judged_points)}),
         [4, 8, 10],
     ),
     "every 3 steps": (
-        Case(lambda: Perceptrons(3, 2), POINTS, settings={"selection": Selection(judged_points, every=3)}),
+        Case(lambda: Perceptrons(3, 2), POINTS, settings={"validation": Validation(judged_points, every=3)}),
         [3, 6, 9, 10],
     ),
     "every 5 steps": (
-        Case(lambda: Perceptrons(3, 2), POINTS, settings={"selection": Selection(judged_points, every=5)}),
+        Case(lambda: Perceptrons(3, 2), POINTS, settings={"validation": Validation(judged_points, every=5)}),
         [5, 10],
     ),
 }
@@ -190,7 +190,7 @@ def test_a_training_told_to_stop_finishes_its_step_and_says_so() -> None:
 
 
 def test_a_round_that_ends_with_the_batches_is_recorded_and_saved(tmp_path: Path) -> None:
-    training = Case(lambda: Perceptrons(3, 2), POINTS).build(tmp_path, selection=Selection(judged_points, every=3))
+    training = Case(lambda: Perceptrons(3, 2), POINTS).build(tmp_path, validation=Validation(judged_points, every=3))
     training.batches = [POINTS.batch(np.arange(5))] * 5
     outcome = training.run()
     assert outcome.reason == "there were no more batches"

@@ -17,9 +17,9 @@ import pytest
 
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Array
-from dragoman.layers import Run
+from dragoman.layers import ForwardContext
 from dragoman.loss import CrossEntropy, LossIndex, MeanSquaredError, Regularization
-from dragoman.operations import Noise
+from dragoman.operations import DropoutKey
 from dragoman.optimization import optimizer as optimizer_module
 from dragoman.training import workers as workers_module
 from dragoman.training.pace import Pace
@@ -47,7 +47,7 @@ KINDS: dict[str, tuple[Any, Any, Any]] = {
 def test_shards_on_threads_are_the_whole_batch(workers: Workers, kind: str, count: int) -> None:
     """Errors add up, regularization counts once, and each row is dropped as in the whole batch."""
     build, samples, error = KINDS[kind]
-    network, index, run = build(), LossIndex(error, Regularization("l2", 0.1)), Run(Noise(3, 7))
+    network, index, run = build(), LossIndex(error, Regularization("l2", 0.1)), ForwardContext(DropoutKey(3, 7))
     batch = samples.batch(np.arange(count))
     whole, expected = index.differentiate(network, batch, run)
     loss, gradient = workers.differentiate(index, network, batch, run)
@@ -60,7 +60,9 @@ def test_shards_on_threads_are_the_whole_batch(workers: Workers, kind: str, coun
 
 def test_the_same_threads_give_the_same_bits(workers: Workers) -> None:
     network, index, batch = small_transformer(dropout=0.3), LossIndex(), TRAINING.batch(np.arange(17))
-    found = {workers.differentiate(index, network, batch, Run(Noise(1, 1)))[1].tobytes() for _ in range(20)}
+    found = {
+        workers.differentiate(index, network, batch, ForwardContext(DropoutKey(1, 1)))[1].tobytes() for _ in range(20)
+    }
     assert len(found) == 1
 
 
@@ -111,10 +113,14 @@ def test_one_set_of_threads_serves_networks_of_any_size_and_precision(workers: W
     for network in (Perceptrons(3, 2), Perceptrons(3, 8, 2), Perceptrons(3, 2)):
         batch = POINTS.batch(np.arange(9))
         np.testing.assert_allclose(
-            workers.differentiate(index, network, batch, Run())[1], index.differentiate(network, batch)[1], atol=1e-13
+            workers.differentiate(index, network, batch, ForwardContext())[1],
+            index.differentiate(network, batch)[1],
+            atol=1e-13,
         )
     for dtype in (np.float64, np.float32):
-        gradient = workers.differentiate(index, small_transformer(dtype=dtype), TRAINING.batch(np.arange(9)), Run())[1]
+        gradient = workers.differentiate(
+            index, small_transformer(dtype=dtype), TRAINING.batch(np.arange(9)), ForwardContext()
+        )[1]
         assert gradient.dtype == dtype
 
 
@@ -223,8 +229,8 @@ def test_an_interrupt_before_the_first_shard_keeps_nobody_waiting(monkeypatch: p
 
     monkeypatch.setattr(workers_module, "turns", turns)
     with pytest.raises(KeyboardInterrupt):
-        workers.differentiate(index, network, batch, Run())
-    _, gradient = workers.differentiate(index, network, batch, Run())
+        workers.differentiate(index, network, batch, ForwardContext())
+    _, gradient = workers.differentiate(index, network, batch, ForwardContext())
     np.testing.assert_allclose(gradient, index.differentiate(network, batch)[1], atol=1e-6)
     workers.close()
 
@@ -251,7 +257,7 @@ raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 def test_calls_of_several_threads_at_once_do_not_disturb_each_other(threads: int) -> None:
     workers, network, index = Workers(threads), small_transformer(dropout=0.3), LossIndex()
     batches = [TRAINING.batch(np.arange(first, first + 9)) for first in range(4)]
-    run = Run(Noise(1, 1))
+    run = ForwardContext(DropoutKey(1, 1))
     expected = [Workers(threads).differentiate(index, network, batch, run)[1].copy() for batch in batches]
     wrong: list[int] = []
 
@@ -287,8 +293,8 @@ def test_a_map_inside_a_map(workers: Workers) -> None:
 @pytest.mark.parametrize("system_threads", [1, 2, 3])
 def test_the_bits_do_not_depend_on_how_many_threads_the_system_runs(system_threads: int) -> None:
     network, index, batch = small_transformer(dropout=0.3, tied="all"), LossIndex(), TRAINING.batch(np.arange(17))
-    expected = Workers(5).differentiate(index, network, batch, Run(Noise(1, 1)))[1].tobytes()
+    expected = Workers(5).differentiate(index, network, batch, ForwardContext(DropoutKey(1, 1)))[1].tobytes()
     workers = Workers(5)
     workers._pace = Pace(system_threads)  # as if others had the cores
     for _ in range(10):
-        assert workers.differentiate(index, network, batch, Run(Noise(1, 1)))[1].tobytes() == expected
+        assert workers.differentiate(index, network, batch, ForwardContext(DropoutKey(1, 1)))[1].tobytes() == expected

@@ -9,7 +9,7 @@ import numpy as np
 
 from dragoman.errors import ShapeError
 from dragoman.graph import Array, Tensor, backpropagate, value_of
-from dragoman.layers import Cell, CellKind, Embedding, Initial, Run, State, advance
+from dragoman.layers import Cell, CellKind, Embedding, ForwardContext, Initializer, State, advance
 
 UNTRAINED: dict[str, tuple[CellKind, float]] = {
     "RNN": ("rnn", 1.0),
@@ -75,7 +75,7 @@ def untrained_norms(labels: Array, vocabulary: int, depth: int, units: int, seed
     """
     found = {}
     for name, (kind, stretch) in UNTRAINED.items():
-        initial = Initial(seed, np.float64)
+        initial = Initializer(seed, np.float64)
         embedding = Embedding(vocabulary, depth, initial, "none")
         cell = Cell(kind, depth, units, initial).without_gradient()
         cell.recurrent_weights = value_of(cell.recurrent_weights) * stretch
@@ -85,5 +85,5 @@ def untrained_norms(labels: Array, vocabulary: int, depth: int, units: int, seed
 
 def embedded(embedding: Embedding, labels: Array) -> Array:
     """[B, T, d] of labels [B, T], without their positions."""
-    rows = embedding.without_gradient()(labels.ravel(), np.zeros(labels.size, np.int64), Run())
+    rows = embedding.without_gradient()(labels.ravel(), np.zeros(labels.size, np.int64), ForwardContext())
     return value_of(rows).reshape(*labels.shape, -1)

@@ -14,11 +14,11 @@ from dragoman.batch import Batch
 from dragoman.data.toys import recall_batch
 from dragoman.errors import NonFiniteError
 from dragoman.graph import Value, value_of
-from dragoman.layers import Run
+from dragoman.layers import ForwardContext
 from dragoman.loss import Loss
 from dragoman.networks import RecurrentNetwork, RecurrentNetworkConfiguration
 from dragoman.optimization import Constant, GradientDescent
-from dragoman.training import Stopping, Watcher, train
+from dragoman.training import Callback, Stopping, train
 from dragoman.training.loop import Training
 
 SYMBOLS, GAP, QUESTIONS = 4, 3, 20  # sequences of 100 steps, of which an answer needs the last 5
@@ -32,11 +32,11 @@ class Truncated(RecurrentNetwork):
 
     cut: int | None = None
 
-    def __call__(self, batch: Batch, run: Run | None = None) -> Value:
+    def __call__(self, batch: Batch, run: ForwardContext | None = None) -> Value:
         return self.read(batch, run, cut=self.cut)[0]
 
 
-class Errors(Watcher):
+class Errors(Callback):
     """Remembers the error of every step."""
 
     def __init__(self) -> None:

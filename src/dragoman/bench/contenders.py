@@ -16,7 +16,7 @@ from dragoman.data.dataset import Dataset
 from dragoman.decoding import Beam, Greedy, decode
 from dragoman.engines import ENGINES, VARIABLE, use_fastest
 from dragoman.errors import ConfigurationError
-from dragoman.layers import Run
+from dragoman.layers import ForwardContext
 from dragoman.loss import CrossEntropy, LossIndex
 from dragoman.networks import Transformer, TransformerConfiguration, load_weights
 from dragoman.optimization import Adam, Constant, gradient_norm
@@ -52,7 +52,9 @@ class Ours:
     def check(self) -> tuple[float, float]:
         """Error and gradient norm of the first batch, nothing dropped."""
         training = self.training
-        loss, gradient = training.workers.differentiate(training.loss_index, self.network, self.batches[0], Run())
+        loss, gradient = training.workers.differentiate(
+            training.loss_index, self.network, self.batches[0], ForwardContext()
+        )
         return loss.error, gradient_norm(self.network.theta, gradient)
 
     def steps(self, count: int) -> None:
@@ -97,7 +99,7 @@ def linear_layers(configuration: TransformerConfiguration, sources: int, referen
         (references, d, k),
         (references, k, d),
     ]
-    return [*encoder * c.layers, *decoder * c.layers, (references, d, c.reference_vocabulary)]
+    return [*encoder * c.layers, *decoder * c.layers, (references, d, c.target_vocabulary)]
 
 
 class Products:

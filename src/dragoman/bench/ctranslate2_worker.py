@@ -102,7 +102,7 @@ def write_model(material: Material, directory: Path, quantization: str | None) -
             _layer(layer, weights, f"{name}.{i}", cross=side == "reference")
     _linear(spec.decoder.projection, weights, "output")
     spec.register_source_vocabulary(vocabulary(c["source_vocabulary"]))
-    spec.register_target_vocabulary(vocabulary(c["reference_vocabulary"]))
+    spec.register_target_vocabulary(vocabulary(c["target_vocabulary"]))
     spec.validate()
     spec.optimize(quantization)
     directory.mkdir()

@@ -136,12 +136,12 @@ class Twin(nn.Module):
         super().__init__()
         depth = c["depth"]
         self.source_embedding = nn.Embedding(c["source_vocabulary"], depth)
-        self.reference_embedding = nn.Embedding(c["reference_vocabulary"], depth)
+        self.reference_embedding = nn.Embedding(c["target_vocabulary"], depth)
         self.encoder = nn.ModuleList(Block(c, cross=False) for _ in range(c["layers"]))
         self.decoder = nn.ModuleList(Block(c, cross=True) for _ in range(c["layers"]))
         ends = (nn.LayerNorm(depth, c["epsilon"]) if c["block"] == "pre" else nn.Identity() for _ in range(2))
         self.encoder_normalization, self.decoder_normalization = ends
-        self.output = nn.Linear(depth, c["reference_vocabulary"])
+        self.output = nn.Linear(depth, c["target_vocabulary"])
         self.dropout = nn.Dropout(c["dropout"])
         self.scale = depth**0.5
         self.register_buffer("positions", torch.from_numpy(positions))

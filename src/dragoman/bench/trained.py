@@ -10,12 +10,12 @@ from dragoman.data.dataset import add_marks
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Array
 from dragoman.networks import Transformer
-from dragoman.tasks.model import load_facts, load_network, load_testing, load_tokenizers
+from dragoman.tasks.model import load_metadata, load_network, load_testing, load_tokenizers
 
 
 def read_model(directory: Path, count: int) -> tuple[Transformer, list[Array]]:
     """The network of a model directory, and sentences of its testing part."""
-    facts = load_facts(directory)
+    facts = load_metadata(directory)
     tokenizer, _ = load_tokenizers(facts, directory)
     texts = [source for source, _ in load_testing(directory)]
     if not texts:

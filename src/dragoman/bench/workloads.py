@@ -69,7 +69,7 @@ NAMES = tuple(name for name in KNOWN if name not in (EPOCH, SCALING))  # what is
 
 def configured(size: Size, **changes: Any) -> TransformerConfiguration:
     source, reference = size.vocabularies
-    settings = {"source_vocabulary": source, "reference_vocabulary": reference, **size.network, **changes}
+    settings = {"source_vocabulary": source, "target_vocabulary": reference, **size.network, **changes}
     return TransformerConfiguration(**settings)
 
 

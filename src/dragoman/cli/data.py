@@ -182,8 +182,8 @@ def clean_corpus(
 @app.command("split")
 def split_corpus(
     files: Files,
-    out: Annotated[Path, typer.Option(help="Directory for training.tsv, selection.tsv and testing.tsv.")],
-    shares: Annotated[str, typer.Option(help="Per cent of training, selection and testing.")] = "60,20,20",
+    out: Annotated[Path, typer.Option(help="Directory for training.tsv, validation.tsv and testing.tsv.")],
+    shares: Annotated[str, typer.Option(help="Per cent of training, validation and testing.")] = "60,20,20",
     by: Annotated[
         str, typer.Option(help="source keeps equal sources together; sample deals every pair alone.")
     ] = "source",
@@ -195,7 +195,7 @@ def split_corpus(
     encoding: Encoding = "utf-8",
     on_bad_line: OnBadLine = "error",
 ) -> None:
-    """Split pairs into training, selection and testing, no source sentence in two parts; `train` takes the folder."""
+    """Split pairs into training, validation and testing, no source sentence in two parts; `train` takes the folder."""
     from dragoman.data.repairs import write_parts
     from dragoman.data.splits import FILES, PARTS, Splitting, assign_parts, check_training, unusual_parts
 

@@ -54,9 +54,9 @@ def evaluate(
     from dragoman.tasks.configuration import DataSettings
     from dragoman.tasks.corpus import read_pairs
     from dragoman.tasks.model import load_testing
-    from dragoman.tasks.translator import Choice, Translator
+    from dragoman.tasks.translator import DecodingOptions, Translator
 
-    choice = Choice(beam=beam)
+    choice = DecodingOptions(beam=beam)
     translator = Translator.load(model)
     if on_bad_line not in ("error", "skip"):
         raise ConfigurationError(f"--on-bad-line is error or skip, got '{on_bad_line}'")

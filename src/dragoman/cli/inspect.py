@@ -13,7 +13,7 @@ from dragoman.cli.options import console
 from dragoman.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from dragoman.tasks.model import ModelFacts
+    from dragoman.tasks.model import ModelMetadata
 
 
 def inspect(
@@ -23,27 +23,27 @@ def inspect(
     ] = None,
     preset: Annotated[str | None, typer.Option(help="A size of the thesis: small, medium or large.")] = None,
     source_vocabulary: Annotated[int | None, typer.Option(help="Labels of the source language.")] = None,
-    reference_vocabulary: Annotated[int | None, typer.Option(help="Labels of the reference language.")] = None,
+    target_vocabulary: Annotated[int | None, typer.Option(help="Labels of the reference language.")] = None,
     block: Annotated[str, typer.Option(help="post (thesis, book) or pre (lecture) normalization.")] = "post",
     tied: Annotated[str, typer.Option(help="Share the embedding tables: none, output or all.")] = "none",
 ) -> None:
     """Print the layers of a network, their shapes, the exact number of parameters, and what it was trained on."""
     from dragoman.networks import ARCHITECTURES, Transformer
     from dragoman.networks import preset as named_preset
-    from dragoman.tasks.model import check_files, check_size, load_facts
+    from dragoman.tasks.model import check_files, check_size, load_metadata
 
     screen = console()
     if model is not None:
-        facts = load_facts(model)
+        facts = load_metadata(model)
         check_size(facts, model)
         network = ARCHITECTURES[facts.architecture].build(facts.network)
         _print_network(network, f"{facts.architecture}, {facts.preset or 'own size'}", screen)
         _print_facts(facts, screen)
         check_files(facts, model)
         return
-    if preset is None or source_vocabulary is None or reference_vocabulary is None:
-        raise ConfigurationError("name a model, or give --preset, --source-vocabulary and --reference-vocabulary")
-    configuration = named_preset(preset, source_vocabulary, reference_vocabulary, block=block, tied=tied)
+    if preset is None or source_vocabulary is None or target_vocabulary is None:
+        raise ConfigurationError("name a model, or give --preset, --source-vocabulary and --target-vocabulary")
+    configuration = named_preset(preset, source_vocabulary, target_vocabulary, block=block, tied=tied)
     _print_network(Transformer(configuration), f"transformer, {preset}", screen)
 
 
@@ -65,7 +65,7 @@ def _print_network(network: Any, title: str, screen: Console) -> None:
         screen.print("  The output weights are the reference embedding's table, counted once.")
 
 
-def _print_facts(facts: ModelFacts, screen: Console) -> None:
+def _print_facts(facts: ModelMetadata, screen: Console) -> None:
     data, training, network = facts.data, facts.training, facts.network
     parts = ", ".join(f"{count:,} {name}" for name, count in data.parts.items())
     told = {

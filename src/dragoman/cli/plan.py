@@ -25,7 +25,7 @@ def plan(
     from dragoman.tasks.corpus import open_corpus
     from dragoman.tasks.parts import warnings_of
     from dragoman.tasks.planning import measure
-    from dragoman.training.stopping import told_time
+    from dragoman.training.stopping import format_time
 
     screen = console()
     asked_for = {"architecture": architecture, "recipe": recipe, "stopping": {"budget": budget}}
@@ -42,7 +42,7 @@ def plan(
     )
     for warning in warnings_of(corpus.settings, parts):
         screen.print(f"warning: {warning}", style="yellow", highlight=False, markup=False, soft_wrap=True)
-    table = Table(title=f"On this machine, within {told_time(seconds)}", title_justify="left", header_style="dim")
+    table = Table(title=f"On this machine, within {format_time(seconds)}", title_justify="left", header_style="dim")
     for heading in ("preset", "parameters", "tokens/s", "memory", "an epoch", "epochs in the budget"):
         table.add_column(heading, justify="left" if heading == "preset" else "right")
     with fast_compute(tell=lambda text: screen.print(text, style="dim", highlight=False)):
@@ -54,7 +54,7 @@ def plan(
                 f"{speed.parameters:,}",
                 f"{speed.tokens_per_second:,.0f}",
                 f"{speed.memory / 2**20:,.0f} MB",
-                told_time(speed.epoch_seconds),
+                format_time(speed.epoch_seconds),
                 f"{epochs:.1f}",
             )
     screen.print(table)

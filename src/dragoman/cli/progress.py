@@ -14,9 +14,9 @@ from rich.live import Live
 from rich.text import Text
 
 from dragoman.loss import Loss
-from dragoman.training import Record, Watcher
+from dragoman.training import Callback, Record
 from dragoman.training.loop import Training
-from dragoman.training.stopping import told_time
+from dragoman.training.stopping import format_time
 
 if TYPE_CHECKING:
     from dragoman.tasks.vectors.training import Progress
@@ -46,7 +46,7 @@ class Screen:
             self.live.stop()
 
 
-class TrainingProgress(Screen, Watcher):
+class TrainingProgress(Screen, Callback):
     """Epoch, steps, tokens/s, error, accuracy, learning rate, gradient norm, time left, memory."""
 
     def __init__(self, console: Console) -> None:
@@ -61,8 +61,8 @@ class TrainingProgress(Screen, Watcher):
             self.first, self.error, self.accuracy = (now, step), loss.error, loss.accuracy
         self.error += (1 - SMOOTHING) * (loss.error - self.error)
         self.accuracy += (1 - SMOOTHING) * (loss.accuracy - self.accuracy)
-        waited = now - self.spoken
-        if waited > (LIVE_EVERY if self.live else PLAIN_EVERY):
+        bad_evaluations = now - self.spoken
+        if bad_evaluations > (LIVE_EVERY if self.live else PLAIN_EVERY):
             self.spoken = now
             share, left = self._estimate(step, training)
             lines = self._how_far(training, share, left), self._how_well(step, training)
@@ -75,7 +75,7 @@ class TrainingProgress(Screen, Watcher):
         speed = training.tokens / training.busy if training.busy else 0.0
         told = [
             f"{share:.0%}",
-            *([f"{told_time(left)} left"] if math.isfinite(left) else []),
+            *([f"{format_time(left)} left"] if math.isfinite(left) else []),
             f"{speed / 1000:.1f}k tokens/s",
             f"{memory() / 2**20:.0f} MB",
         ]
@@ -104,7 +104,7 @@ class TrainingProgress(Screen, Watcher):
     def _seconds_left(self, step: int, training: Training, share: float) -> float:
         """At the pace of late where it is measured, or at that of this session; infinite where no end is planned."""
         if training.plan is not None:
-            left = training.plan.seconds_left(step, training.steps_per_round)
+            left = training.plan.seconds_left(step, training.steps_per_evaluation)
             if left is not None:
                 return left
         began, at = self.first or (time.monotonic(), step)
@@ -116,16 +116,16 @@ class TrainingProgress(Screen, Watcher):
         names = "".join(f"{name:>6}" for name in record.scores)
         if not self.headed:
             self.headed = True
-            columns = f"{'epoch':>6}{'step':>8}{'training error':>15}{'selection error':>17}"
+            columns = f"{'epoch':>6}{'step':>8}{'training error':>15}{'validation error':>17}"
             head = f"{columns}{names}{'tokens/s':>9}{'time':>12}"
             self.console.print(head, style="dim", highlight=False)
-        selection = "" if record.selection is None else f"{_told(record.selection)} {'*' if record.best else ' '}"
+        validation = "" if record.validation is None else f"{_told(record.validation)} {'*' if record.best else ' '}"
         scores = "".join(f"{value:>6.1f}" for value in record.scores.values())
         speed = f"{record.tokens_per_second / 1000:.1f}k"
         training = _told(record.training) if record.training.positions else ""  # the model that training starts from
         speed = speed if record.training.positions else ""
-        row = f"{record.epoch:>6.2f}{record.step:>8,}{training:>15}{selection:>17}{scores}{speed:>9}"
-        self.console.print(f"{row}{told_time(record.seconds):>12}", highlight=False, markup=False)
+        row = f"{record.epoch:>6.2f}{record.step:>8,}{training:>15}{validation:>17}{scores}{speed:>9}"
+        self.console.print(f"{row}{format_time(record.seconds):>12}", highlight=False, markup=False)
 
     def notice(self, text: str) -> None:
         self.console.print(text, highlight=False, markup=False, style="yellow")
@@ -189,6 +189,6 @@ class VectorProgress(Screen):
             self.errors = []
         elif self.live is not None and share and now - self.spoken > LIVE_EVERY:
             self.spoken = now
-            left = told_time(spent / share * (1 - progress.done))
+            left = format_time(spent / share * (1 - progress.done))
             line = f"{_bar(progress.done)} {progress.done:.0%}  {left} left  {speed / 1000:,.0f}k words/s"
             self.live.update(Text(f"{line}  error {progress.error:.3f}", style="cyan"))

@@ -56,9 +56,9 @@ def translate(
     One translation a line. Documents (XLIFF, PO, subtitles, HTML, DOCX ...) are refused.
     """
     from dragoman.cli.inputs import Input
-    from dragoman.tasks.translator import Choice, Translator
+    from dragoman.tasks.translator import DecodingOptions, Translator
 
-    choice = Choice(beam, best, length_penalty, sample, temperature, top_k, top_p, seed, maximum)
+    choice = DecodingOptions(beam, best, length_penalty, sample, temperature, top_k, top_p, seed, maximum)
     given = Input("-" if text is None else text, format, column, on_bad_line)
     one_text = given.is_text
     if prefix is not None and not one_text:

@@ -51,7 +51,7 @@ def train_command(
     from dragoman.tasks.vectors.files import check_name, save_vectors
     from dragoman.tasks.vectors.plan import VectorSettings
     from dragoman.tasks.vectors.training import train_vectors
-    from dragoman.training.stopping import told_time
+    from dragoman.training.stopping import format_time
 
     check_name(out)
     settings = VectorSettings(
@@ -74,7 +74,7 @@ def train_command(
     finally:
         progress.close()
     save_vectors(vectors, out)
-    took = told_time(time.monotonic() - start)
+    took = format_time(time.monotonic() - start)
     _say(f"{len(vectors):,} words with vectors of depth {vectors.depth} are in {out} ({took}).")
     example = next((word for word in vectors.words[len(vectors) // 10 :] if word.isalpha()), vectors.words[0])
     _say(f"Next:\n  dragoman vectors nearest {shlex.quote(str(out))} {shlex.quote(example)}")

@@ -185,7 +185,7 @@ def prepare(
 ) -> Dataset:
     """Split, train tokenizers on the training part (or use the given ones), encode; in bounded memory.
 
-    pairs  to be split; or by part, {"training": ..., "selection": ..., "testing": ...}, to be used as they are
+    pairs  to be split; or by part, {"training": ..., "validation": ..., "testing": ...}, to be used as they are
 
     The directory appears complete or not at all.
     """

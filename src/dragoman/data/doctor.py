@@ -43,7 +43,7 @@ ODDITIES: dict[str, re.Pattern[str]] = {
 
 
 @dataclass(frozen=True)
-class Sign:
+class Finding:
     """Something worth knowing: how many pairs show it, some of them, and what to do about it."""
 
     name: str
@@ -72,7 +72,7 @@ class Report:
     most_references: int
     ratio: float  # median of reference characters over source characters
     lengths: dict[str, Lengths]
-    signs: list[Sign] = field(default_factory=list)
+    signs: list[Finding] = field(default_factory=list)
 
 
 class Corpus:
@@ -168,18 +168,18 @@ def ratio_outliers(source: Array, reference: Array) -> Array:
     return np.flatnonzero((away > 4.5 * deviation) & (away > np.log(2.5)))
 
 
-def leakage(corpus: Corpus, other: Corpus, name: str) -> list[Sign]:
+def leakage(corpus: Corpus, other: Corpus, name: str) -> list[Finding]:
     """Texts of another part (a test set) that stand in this corpus too."""
     signs = []
     for side, word in enumerate(SIDES):
         items = np.flatnonzero(np.isin(scan(other, side).keys, scan(corpus, side).keys))
         if len(items):
             advice = "scores on it would be too good; dragoman data split keeps equal sources together"
-            signs.append(Sign(f"{word} of {name} that stands here too", len(items), advice, other.examples(items)))
+            signs.append(Finding(f"{word} of {name} that stands here too", len(items), advice, other.examples(items)))
     return signs
 
 
-def _pair_signs(corpus: Corpus, source: Scan, reference: Scan, first: Array) -> Iterator[Sign]:
+def _pair_signs(corpus: Corpus, source: Scan, reference: Scan, first: Array) -> Iterator[Finding]:
     repeated = np.setdiff1d(np.arange(len(corpus)), first)
     identical = np.flatnonzero(source.keys == reference.keys)
     outliers = ratio_outliers(source.characters, reference.characters)
@@ -191,17 +191,19 @@ def _pair_signs(corpus: Corpus, source: Scan, reference: Scan, first: Array) -> 
         (f"more than {LONGEST:,} words on a side", long, "training leaves them out; cut them into sentences"),
     ):
         if len(items):
-            yield Sign(name, len(items), advice, corpus.examples(items))
+            yield Finding(name, len(items), advice, corpus.examples(items))
 
 
-def _oddity_signs(corpus: Corpus, source: Scan, reference: Scan) -> Iterator[Sign]:
+def _oddity_signs(corpus: Corpus, source: Scan, reference: Scan) -> Iterator[Finding]:
     for name in ODDITIES:
         items = np.unique(source.odd[name] + reference.odd[name]).astype(np.int64)
         if len(items):
-            yield Sign(name, len(items), "dragoman data clean mends spaces; look at the rest", corpus.examples(items))
+            yield Finding(
+                name, len(items), "dragoman data clean mends spaces; look at the rest", corpus.examples(items)
+            )
 
 
-def _language_signs(corpus: Corpus) -> Iterator[Sign]:
+def _language_signs(corpus: Corpus) -> Iterator[Finding]:
     profiles = [profile(corpus.chunks(side)) for side in (0, 1)]
     foreign_source = leaning(corpus.chunks(0), *profiles) > CERTAIN
     foreign_reference = leaning(corpus.chunks(1), *profiles) < -CERTAIN
@@ -212,7 +214,7 @@ def _language_signs(corpus: Corpus) -> Iterator[Sign]:
     ):
         items = np.flatnonzero(mask)
         if len(items):
-            yield Sign(name, len(items), "look at some: they would teach the wrong language", corpus.examples(items))
+            yield Finding(name, len(items), "look at some: they would teach the wrong language", corpus.examples(items))
 
 
 def _sample(corpus: Corpus) -> Array:
@@ -240,11 +242,11 @@ def _tokenized(corpus: Corpus, side: int) -> tuple[dict[int, int], list[int]]:
     return cut, [int(i) for i, ours, text in zip(sample, back, wanted, strict=True) if ours != text]
 
 
-def _round_trip_sign(corpus: Corpus, failed: list[int]) -> Iterator[Sign]:
+def _round_trip_sign(corpus: Corpus, failed: list[int]) -> Iterator[Finding]:
     if failed:
         items = np.unique(failed)
         name = f"text that WordPiece trained on other pairs does not give back (of {len(_sample(corpus)):,} looked at)"
-        yield Sign(name, len(items), "rare characters: bpe and unigram spell them in bytes", corpus.examples(items))
+        yield Finding(name, len(items), "rare characters: bpe and unigram spell them in bytes", corpus.examples(items))
 
 
 def _lengths(words: Array, cut: dict[int, int]) -> Lengths:

@@ -47,7 +47,7 @@ class Problem:
 
 
 @dataclass
-class Problems:
+class ReadErrors:
     """Bad lines met while reading: the first one is an error, or all are counted and the first of each kind kept."""
 
     on_bad_line: OnBadLine = "error"
@@ -89,7 +89,9 @@ def clean(text: str) -> str:
     return (text if text.isascii() else unicodedata.normalize("NFC", text)).strip()
 
 
-def make_record(values: Sequence[str], names: Sequence[str], file: str, line: int, problems: Problems) -> Record | None:
+def make_record(
+    values: Sequence[str], names: Sequence[str], file: str, line: int, problems: ReadErrors
+) -> Record | None:
     """The fields as a record, or a problem when a field is empty or holds what no text holds."""
     fields = tuple([clean(value) for value in values])
     for text in fields:
@@ -99,7 +101,7 @@ def make_record(values: Sequence[str], names: Sequence[str], file: str, line: in
     return Record(fields, file, line)
 
 
-def _say_why(fields: Sequence[str], names: Sequence[str], file: str, line: int, problems: Problems) -> None:
+def _say_why(fields: Sequence[str], names: Sequence[str], file: str, line: int, problems: ReadErrors) -> None:
     name, text = next(
         (name, text) for name, text in zip(names, fields, strict=True) if not text or _no_text.search(text)
     )

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
-from dragoman.data.records import Problems
+from dragoman.data.records import ReadErrors
 from dragoman.errors import ConfigurationError, DataError
 
 LONGEST_LINE = 1 << 20  # characters; a longer line is no sentence, and must not fill the memory
@@ -102,7 +102,7 @@ class Source:
             how = f" as {self.compression}; it may be damaged or cut short" if self.compression else ""
             raise DataError(f"{self.shown} cannot be read{how}: {error}") from None
 
-    def lines(self, problems: Problems) -> Iterator[tuple[int, str]]:
+    def lines(self, problems: ReadErrors) -> Iterator[tuple[int, str]]:
         """(line number, text) of the lines that are text; the others are problems."""
         for number, text, fault in self.physical_lines():
             if fault:
@@ -176,7 +176,7 @@ def _decompressed(raw: BinaryIO, compression: str, name: str) -> Iterator[Binary
         yield raw
 
 
-def need_extra(module: str, file: str, what: str) -> Any:
+def require_extra(module: str, file: str, what: str) -> Any:
     """The module of an optional dependency, or an error that says how to install it."""
     try:
         return importlib.import_module(module)
@@ -189,7 +189,7 @@ class _Zstd(io.RawIOBase):
     """Zstandard frames, one after the other. (The package's own reader takes a file cut short for a complete one.)"""
 
     def __init__(self, raw: BinaryIO, name: str) -> None:
-        self._zstandard = need_extra("zstandard", name, ".zst")
+        self._zstandard = require_extra("zstandard", name, ".zst")
         self._raw, self._compressed, self._pending = raw, b"", memoryview(b"")
         self._frame = self._new_frame()
 

@@ -1,4 +1,4 @@
-"""Training, selection and testing parts."""
+"""Training, validation and testing parts."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import numpy as np
 from dragoman.errors import ConfigurationError, DataError
 from dragoman.graph import Array
 
-TRAINING, SELECTION, TESTING = 0, 1, 2
-PARTS = ("training", "selection", "testing")
+TRAINING, VALIDATION, TESTING = 0, 1, 2
+PARTS = ("training", "validation", "testing")
 FILES = b"data split"  # purpose of a split that is written to files, which a training may then split again
 SPLIT_BEFORE = "The file may have been split with this seed before, or a few sources occur often: try another --seed"
 FAR = 0.25  # of its expected size that a part misses before it is worth a warning ...
@@ -36,7 +36,7 @@ class Splitting:
 
     def __post_init__(self) -> None:
         if not (min(self.shares) >= 0 and abs(sum(self.shares) - 1) <= 1e-9 and self.shares[0] > 0):  # NaN too
-            raise ConfigurationError(f"shares of training, selection and testing must add up to 1, got {self.shares}")
+            raise ConfigurationError(f"shares of training, validation and testing must add up to 1, got {self.shares}")
         if not 0 <= self.seed < 2**63:
             raise ConfigurationError(f"a seed is a number from 0 to 2**63 - 1, got {self.seed}")
         if self.by not in ("source", "sample"):
@@ -46,7 +46,7 @@ class Splitting:
 def assign_parts(
     sources: Iterable[str], splitting: Splitting, held_out: Collection[str] = (), purpose: bytes = b""
 ) -> Array:
-    """[n] the part of each sample: 0 training, 1 selection, 2 testing. Sources held out are always in testing.
+    """[n] the part of each sample: 0 training, 1 validation, 2 testing. Sources held out are always in testing.
 
     Splits by source of different purposes are independent, also when their seeds are equal: each file that `data split`
     writes has sources of every part of a training. (Splits by sample depend on the number of samples already.)
@@ -88,7 +88,7 @@ def _exact(samples: int, splitting: Splitting) -> Array:
     order = np.random.default_rng([splitting.seed, samples]).permutation(samples)
     parts = np.full(samples, TESTING, np.uint8)
     parts[order[:first]] = TRAINING
-    parts[order[first : first + second]] = SELECTION
+    parts[order[first : first + second]] = VALIDATION
     return parts
 
 

@@ -11,7 +11,7 @@ from dragoman.decoding.probabilities import FIRST, check_possible, highest, log_
 from dragoman.decoding.search import Hypothesis, Request, S, SequenceNetwork
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Array
-from dragoman.operations.writing import FREE, Flat, Written, write_beams
+from dragoman.operations.fused_search import FREE, ModelSpec, SearchResult, write_beams
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Beam:
             active, request = [active[i] for i in rows], request.select(rows)
         return [sorted(hypotheses, key=lambda h: -h.score)[: self.best] for hypotheses in found]
 
-    def write(self, flat: Flat, batch: Batch, request: Request) -> Written | None:
+    def write(self, flat: ModelSpec, batch: Batch, request: Request) -> SearchResult | None:
         """The same at once, if the engine can."""
         settings = {"width": self.width, "length_penalty": self.length_penalty, "best": self.best}
         return write_beams(flat, batch.labels, batch.offsets, request.longest, request.prefixes, **settings)

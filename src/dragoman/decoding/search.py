@@ -13,7 +13,7 @@ from dragoman.batch import END, PAD, START, Batch
 from dragoman.engines.compute import fast_compute
 from dragoman.errors import ConfigurationError, LabelError, ShapeError
 from dragoman.graph import Array
-from dragoman.operations.writing import FREE, Flat, Written
+from dragoman.operations.fused_search import FREE, ModelSpec, SearchResult
 
 MANY = 256  # sources for which it pays to load kernels; they stay in memory for those that follow
 
@@ -157,8 +157,8 @@ def at_once(network: Any, method: Any, batch: Batch, request: Request) -> list[l
     if not (hasattr(network, "flat") and hasattr(method, "write")) or batch.labels.ndim != 1:
         return None
     lengths = (after - before for before, after in pairwise(batch.offsets.tolist()))  # few: faster than arrays
-    flat: Flat | None = network.flat(max(lengths, default=0), max(request.longest.tolist(), default=0))
-    written: Written | None = None if flat is None else method.write(flat, batch, request)
+    flat: ModelSpec | None = network.flat(max(lengths, default=0), max(request.longest.tolist(), default=0))
+    written: SearchResult | None = None if flat is None else method.write(flat, batch, request)
     if written is None:
         return None
     penalty, ends, labels = getattr(method, "length_penalty", 1.0), written.offsets.tolist(), written.labels

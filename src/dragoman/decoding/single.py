@@ -14,9 +14,9 @@ from dragoman.decoding.search import Hypothesis, Request, S, SequenceNetwork
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Array
 from dragoman.operations.dropout import ALL_BITS, GOLDEN, mix
-from dragoman.operations.writing import FREE, Flat, Written, write_greedily
+from dragoman.operations.fused_search import FREE, ModelSpec, SearchResult, write_greedily
 
-Choice = Callable[[Array, int, Array], Array]  # logits [B, L], position t, numbers [B] -> columns [B]
+DecodingOptions = Callable[[Array, int, Array], Array]  # logits [B, L], position t, numbers [B] -> columns [B]
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Greedy:
         found = _write(network, state, request, lambda logits, t, numbers: logits.argmax(axis=1))
         return found if self.scored else [[replace(h, log_probability=math.nan, score=math.nan)] for (h,) in found]
 
-    def write(self, flat: Flat, batch: Batch, request: Request) -> Written | None:
+    def write(self, flat: ModelSpec, batch: Batch, request: Request) -> SearchResult | None:
         """The same at once, if the engine can."""
         settings = {"scored": self.scored}
         return write_greedily(flat, batch.labels, batch.offsets, request.longest, request.prefixes, **settings)
@@ -115,7 +115,7 @@ def uniform(seed: int, t: int, numbers: Array) -> Array:
     return (mix(mix(key + low) + high) + 0.5) / 2**32
 
 
-def _write(network: SequenceNetwork[S], state: S, request: Request, choose: Choice) -> list[list[Hypothesis]]:
+def _write(network: SequenceNetwork[S], state: S, request: Request, choose: DecodingOptions) -> list[list[Hypothesis]]:
     """Label by label until every sentence has ended or is full; those leave the batch."""
     totals, lengths = np.zeros(len(state)), np.zeros(len(state), np.int64)
     finished = np.zeros(len(state), bool)

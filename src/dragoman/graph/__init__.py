@@ -1,29 +1,29 @@
 """The graph: tensors, operations and the back-propagation algorithm."""
 
 from dragoman.graph.backpropagate import backpropagate
-from dragoman.graph.gathering import Gathering, Share
 from dragoman.graph.gradient_check import GradientReport, gradient_check
-from dragoman.graph.operation import Operation, current_engine, operation, replaceable, use_engine
-from dragoman.graph.tensor import Array, Backward, Parameter, Pending, Tensor, Value, value_of
+from dragoman.graph.gradient_reducer import GradientReducer, ShardWriter
+from dragoman.graph.operation import Operation, current_engine, dispatched, operation, use_engine
+from dragoman.graph.tensor import Array, Backward, DeferredGradient, Parameter, Tensor, Value, value_of
 from dragoman.graph.theta import Theta
 
 __all__ = [
     "Array",
     "Backward",
-    "Gathering",
+    "DeferredGradient",
+    "GradientReducer",
     "GradientReport",
     "Operation",
     "Parameter",
-    "Pending",
-    "Share",
+    "ShardWriter",
     "Tensor",
     "Theta",
     "Value",
     "backpropagate",
     "current_engine",
+    "dispatched",
     "gradient_check",
     "operation",
-    "replaceable",
     "use_engine",
     "value_of",
 ]

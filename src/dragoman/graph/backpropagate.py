@@ -8,8 +8,8 @@ from typing import Any, overload
 import numpy as np
 
 from dragoman.errors import GraphError, ShapeError
-from dragoman.graph.gathering import Gathering, Share
-from dragoman.graph.tensor import Array, Node, Pending, Tensor
+from dragoman.graph.gradient_reducer import GradientReducer, ShardWriter
+from dragoman.graph.tensor import Array, DeferredGradient, Node, Tensor
 from dragoman.graph.theta import Theta
 
 Deltas = dict[int, Array]
@@ -20,12 +20,12 @@ def backpropagate(
     outputs: Any, wrt: Theta, deltas: Sequence[Array | None] | None = None, into: Array | None = None
 ) -> Array: ...
 @overload
-def backpropagate(outputs: Any, wrt: Share, deltas: Sequence[Array | None] | None = None) -> None: ...
+def backpropagate(outputs: Any, wrt: ShardWriter, deltas: Sequence[Array | None] | None = None) -> None: ...
 @overload
 def backpropagate(outputs: Any, wrt: Sequence[Tensor], deltas: Sequence[Array | None] | None = None) -> list[Array]: ...
 def backpropagate(
     outputs: Any,
-    wrt: Theta | Share | Sequence[Tensor],
+    wrt: Theta | ShardWriter | Sequence[Tensor],
     deltas: Sequence[Array | None] | None = None,
     into: Array | None = None,
 ) -> Array | list[Array] | None:
@@ -39,12 +39,12 @@ def backpropagate(
     if not all(isinstance(sink, Tensor) for sink in sinks):
         raise GraphError("nothing was recorded: an output is a plain array, because no input wants a gradient")
     starts = _output_deltas(sinks, deltas)
-    if isinstance(wrt, Share):
+    if isinstance(wrt, ShardWriter):
         _visit(sinks, starts, set(), wrt)
         return None
     if isinstance(wrt, Theta):
         gradient = np.empty_like(wrt.values) if into is None else into
-        with Gathering(wrt.views(gradient)).share() as share:
+        with GradientReducer(wrt.views(gradient)).share() as share:
             _visit(sinks, starts, set(), share)
         return gradient
     found = _visit(sinks, starts, {id(tensor) for tensor in wrt}, None)
@@ -82,12 +82,14 @@ def _output_deltas(sinks: Sequence[Tensor], deltas: Sequence[Array | None] | Non
     return list(deltas)
 
 
-def _visit(sinks: Sequence[Tensor], deltas: Sequence[Array | None], kept: set[int], share: Share | None) -> Deltas:
+def _visit(
+    sinks: Sequence[Tensor], deltas: Sequence[Array | None], kept: set[int], share: ShardWriter | None
+) -> Deltas:
     """Steps 1-3 of Algorithm 4.10 for every node; returns the deltas of the tensors in `kept`, and brings others'."""
     at_leaf: Deltas = {}
     at_node: dict[int, list[Array | None]] = {}
 
-    def add(tensor: Tensor, delta: Array | Pending) -> None:
+    def add(tensor: Tensor, delta: Array | DeferredGradient) -> None:
         """Step 1: the deltas of all consumers add up."""
         if delta.shape != tensor.value.shape:
             raise ShapeError(f"a delta of shape {delta.shape} reached {tensor!r}: a derivative has its input's shape")
@@ -97,9 +99,9 @@ def _visit(sinks: Sequence[Tensor], deltas: Sequence[Array | None], kept: set[in
                 "give the inputs the type of the parameters"
             )
         if share is not None and tensor.node is None:
-            share.bring(tensor, delta)
+            share.push(tensor, delta)
             return
-        if isinstance(delta, Pending):
+        if isinstance(delta, DeferredGradient):
             delta = delta.value()
         if id(tensor) in kept:
             at_leaf[id(tensor)] = at_leaf[id(tensor)] + delta if id(tensor) in at_leaf else delta

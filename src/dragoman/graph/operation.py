@@ -23,7 +23,7 @@ EXPECTED = (
 )
 
 
-class Replaceable(Generic[Result]):
+class Dispatched(Generic[Result]):
     """A function whose definition an engine may replace by a faster one under the same contract."""
 
     def __init__(self, definition: Callable[..., Any]) -> None:
@@ -60,7 +60,7 @@ class Replaceable(Generic[Result]):
         return self.definition(*arrays, **options)
 
 
-class Operation(Replaceable[Result]):
+class Operation(Dispatched[Result]):
     """A differentiable function of arrays, callable on tensors.
 
     Positional arguments are the inputs it can be differentiated by, and `backward` returns one derivative for each
@@ -129,9 +129,9 @@ def operation(definition: Callable[..., Any]) -> Operation[Any]:
     return Operation(definition)
 
 
-def replaceable(definition: Callable[..., Result]) -> Replaceable[Result]:
+def dispatched(definition: Callable[..., Result]) -> Dispatched[Result]:
     """Let engines replace a function that is not differentiated."""
-    return Replaceable(definition)
+    return Dispatched(definition)
 
 
 def use_engine(name: str) -> None:

@@ -24,7 +24,7 @@ class Node:
         self.outputs = outputs
 
 
-class Pending:
+class DeferredGradient:
     """A derivative that is not computed yet: it writes itself straight to where it belongs, when there is time.
 
     write   (out, add, piece, pieces): overwrites one of so many pieces of what it is given, of this shape and type, or

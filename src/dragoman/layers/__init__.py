@@ -1,32 +1,32 @@
 """Layers: parameters and the operations they go into."""
 
 from dragoman.layers.attention import CrossAttention, SelfAttention
-from dragoman.layers.attentive import Attentive
-from dragoman.layers.cache import Memory, Past
+from dragoman.layers.attentional_decoder import AttentionalDecoder
+from dragoman.layers.cache import CrossKV, KVCache
 from dragoman.layers.embedding import Embedding, Positions
-from dragoman.layers.layer import Initial, Layer, Run
+from dragoman.layers.layer import ForwardContext, Initializer, Layer
 from dragoman.layers.normalization import Normalization
 from dragoman.layers.perceptron import FeedForward, Perceptron
 from dragoman.layers.recurrent import Cell, CellKind, Recurrent, State, advance, select_states
-from dragoman.layers.scores import Looked, Score, ScoredAttention
+from dragoman.layers.scores import Keys, Score, ScoredAttention
 
 __all__ = [
-    "Attentive",
+    "AttentionalDecoder",
     "Cell",
     "CellKind",
     "CrossAttention",
+    "CrossKV",
     "Embedding",
     "FeedForward",
-    "Initial",
+    "ForwardContext",
+    "Initializer",
+    "KVCache",
+    "Keys",
     "Layer",
-    "Looked",
-    "Memory",
     "Normalization",
-    "Past",
     "Perceptron",
     "Positions",
     "Recurrent",
-    "Run",
     "Score",
     "ScoredAttention",
     "SelfAttention",

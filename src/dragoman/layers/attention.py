@@ -6,8 +6,8 @@ import numpy as np
 
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Array, Parameter, Value, value_of
-from dragoman.layers.cache import Memory, Past
-from dragoman.layers.layer import Initial, Layer, Run
+from dragoman.layers.cache import CrossKV, KVCache
+from dragoman.layers.layer import ForwardContext, Initializer, Layer
 from dragoman.layers.perceptron import Perceptron
 from dragoman.operations import attend_cross, attend_self, attend_step, attention_weights, linear
 
@@ -33,7 +33,7 @@ class SelfAttention(Layer):
         self,
         depth: int,
         heads: int,
-        initial: Initial,
+        initial: Initializer,
         causal: bool = False,
         biases: bool = True,
         scaled: bool = True,
@@ -53,7 +53,7 @@ class SelfAttention(Layer):
         self.causal = causal
         self.scaled = scaled
 
-    def __call__(self, x: Value, offsets: Array, run: Run) -> Value:
+    def __call__(self, x: Value, offsets: Array, run: ForwardContext) -> Value:
         """x [N, d] -> [N, d]"""
         qkv = linear(x, self.query_key_value_weights, self.query_key_value_biases)
         if run.maps is not None:
@@ -69,7 +69,7 @@ class SelfAttention(Layer):
             q, k, self.distance_bias, offsets=offsets, heads=self.heads, causal=self.causal, scaled=self.scaled
         )
 
-    def step(self, x: Array, past: Past) -> tuple[Array, Past]:
+    def step(self, x: Array, past: KVCache) -> tuple[Array, KVCache]:
         """One new position of each sequence, x [B, d], given what was written before."""
         qkv = value_of(linear(x, self.query_key_value_weights, self.query_key_value_biases))
         depth = x.shape[1]
@@ -93,7 +93,7 @@ class CrossAttention(Layer):
     key_value_weights: Value
     key_value_biases: Value | None
 
-    def __init__(self, depth: int, heads: int, initial: Initial, biases: bool = True, scaled: bool = True) -> None:
+    def __init__(self, depth: int, heads: int, initial: Initializer, biases: bool = True, scaled: bool = True) -> None:
         _check_heads(depth, heads)
         self.query = Perceptron(depth, depth, initial, biases=biases)
         self.key_value_weights = Parameter(initial.glorot(depth, depth, blocks=2), ("key.weights", "value.weights"))
@@ -102,7 +102,7 @@ class CrossAttention(Layer):
         self.heads = heads
         self.scaled = scaled
 
-    def __call__(self, x: Value, memory: Value, offsets: Array, memory_offsets: Array, run: Run) -> Value:
+    def __call__(self, x: Value, memory: Value, offsets: Array, memory_offsets: Array, run: ForwardContext) -> Value:
         """x [N, d], memory [M, d] -> [N, d]"""
         queries = self.query(x)
         kv = linear(memory, self.key_value_weights, self.key_value_biases)
@@ -117,12 +117,12 @@ class CrossAttention(Layer):
         )
         return self.projection(y)
 
-    def remember(self, memory: Array, offsets: Array) -> Memory:
+    def remember(self, memory: Array, offsets: Array) -> CrossKV:
         """Keys and values of the other sequence, computed once for a whole decoding."""
         rows = value_of(linear(memory, self.key_value_weights, self.key_value_biases))
-        return Memory(rows, offsets[:-1], np.diff(offsets))
+        return CrossKV(rows, offsets[:-1], np.diff(offsets))
 
-    def step(self, x: Array, memory: Memory) -> Array:
+    def step(self, x: Array, memory: CrossKV) -> Array:
         queries = value_of(self.query(x))
         y = attend_step(
             queries, memory.rows, starts=memory.starts, lengths=memory.lengths, heads=self.heads, scaled=self.scaled

@@ -15,15 +15,15 @@ ROOM = 16  # positions a cache begins with
 
 
 @dataclass(frozen=True, eq=False)
-class Memory:
+class CrossKV:
     """The other sequence: rows [N, 2 d] as one product left them. Beams share them, so choosing rows copies nothing."""
 
     rows: Array
     starts: Array
     lengths: Array
 
-    def select(self, rows: Array) -> Memory:
-        return Memory(self.rows, self.starts[rows], self.lengths[rows])
+    def select(self, rows: Array) -> CrossKV:
+        return CrossKV(self.rows, self.starts[rows], self.lengths[rows])
 
 
 class _Buffer:
@@ -33,30 +33,30 @@ class _Buffer:
         self.array, self.filled = array, filled
 
 
-class Past:
+class KVCache:
     """What was written so far. Appending fills the room that is left, unless another branch has filled it already."""
 
     def __init__(self, buffer: _Buffer, used: int) -> None:
         self._buffer, self.used = buffer, used
 
     @classmethod
-    def empty(cls, batch: int, depth: int, dtype: np.dtype[np.generic]) -> Past:
+    def empty(cls, batch: int, depth: int, dtype: np.dtype[np.generic]) -> KVCache:
         return cls(_Buffer(np.empty((batch, ROOM, 2 * depth), dtype), 0), 0)
 
     def __len__(self) -> int:
         return len(self._buffer.array)
 
-    def append(self, keys_values: Array) -> Past:
+    def append(self, keys_values: Array) -> KVCache:
         """One more position of every sequence: [B, 2 d]."""
         buffer = self._buffer
         if buffer.filled != self.used or self.used == buffer.array.shape[1]:
             buffer = self._copied(slice(None), 2 * max(self.used, ROOM))
         buffer.array[:, self.used] = keys_values
         buffer.filled = self.used + 1
-        return Past(buffer, self.used + 1)
+        return KVCache(buffer, self.used + 1)
 
-    def select(self, rows: Array) -> Past:
-        return Past(self._copied(rows, self._buffer.array.shape[1]), self.used)
+    def select(self, rows: Array) -> KVCache:
+        return KVCache(self._copied(rows, self._buffer.array.shape[1]), self.used)
 
     def _copied(self, rows: Array | slice, room: int) -> _Buffer:
         chosen = self._buffer.array[rows, : self.used]

@@ -8,7 +8,7 @@ import numpy as np
 
 from dragoman.errors import ConfigurationError, LabelError
 from dragoman.graph import Array, Parameter, Value, value_of
-from dragoman.layers.layer import Initial, Layer, Run
+from dragoman.layers.layer import ForwardContext, Initializer, Layer
 from dragoman.layers.perceptron import Perceptron
 from dragoman.operations import activate, add, concatenate_columns, drop, embed
 from dragoman.operations.positions import half_sinusoid, interleaved_sinusoid, one_hot
@@ -42,7 +42,7 @@ class Embedding(Layer):
         self,
         vocabulary: int,
         depth: int,
-        initial: Initial,
+        initial: Initializer,
         positions: Positions = "half_sinusoid",
         maximum_length: int | None = None,
         position_depth: int | None = None,
@@ -74,7 +74,7 @@ class Embedding(Layer):
         self.scale = 1.0 if positions == "none" else float(depth**0.5)
         self._fixed = _fixed_table(positions, maximum_length or 128, depth, self.position_depth, initial.dtype)
 
-    def __call__(self, labels: Array, positions: Array, run: Run, first_row: int = 0) -> Value:
+    def __call__(self, labels: Array, positions: Array, run: ForwardContext, first_row: int = 0) -> Value:
         """labels [N], positions [N] -> [N, d]"""
         fixed = self._fixed_rows(positions)
         dropout = run.dropout(self.dropout, self.site, first_row)

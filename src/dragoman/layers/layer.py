@@ -10,25 +10,25 @@ from typing import Any, Self
 import numpy as np
 
 from dragoman.graph import Array, Parameter, value_of
-from dragoman.operations import Dropout, Noise
+from dragoman.operations import Dropout, DropoutKey
 
 
 @dataclass(frozen=True)
-class Run:
+class ForwardContext:
     """What one pass through a network carries besides its values.
 
     noise  the randomness of a training step; None drops nothing
     maps   where attention layers leave their weights, in the order they are reached; None keeps none
     """
 
-    noise: Noise | None = None
+    noise: DropoutKey | None = None
     maps: list[Array] | None = None
 
     def dropout(self, rate: float, site: int, first_row: int) -> Dropout | None:
         return None if self.noise is None else self.noise.dropout(rate, site, first_row)
 
 
-class Initial:
+class Initializer:
     """Draws initial parameter values, the same in every precision."""
 
     def __init__(self, seed: int = 0, dtype: Any = np.float32) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dragoman.graph import Parameter, Value
-from dragoman.layers.layer import Initial, Layer, Run
+from dragoman.layers.layer import ForwardContext, Initializer, Layer
 from dragoman.operations import add_normalize, normalize
 from dragoman.operations.normalization import Form
 
@@ -17,7 +17,7 @@ class Normalization(Layer):
     def __init__(
         self,
         depth: int,
-        initial: Initial,
+        initial: Initializer,
         form: Form = "inside",
         epsilon: float = 1e-5,
         dropout: float = 0.0,
@@ -34,7 +34,7 @@ class Normalization(Layer):
         """Normalize alone."""
         return normalize(x, self.gamma, self.beta, form=self.form, epsilon=self.epsilon)
 
-    def add(self, update: Value, residual: Value, run: Run, first_row: int = 0) -> tuple[Value, Value]:
+    def add(self, update: Value, residual: Value, run: ForwardContext, first_row: int = 0) -> tuple[Value, Value]:
         """(the sum, the sum normalized)"""
         dropout = run.dropout(self.dropout, self.site, first_row)
         return add_normalize(

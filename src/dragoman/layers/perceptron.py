@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dragoman.graph import Parameter, Value
-from dragoman.layers.layer import Initial, Layer
+from dragoman.layers.layer import Initializer, Layer
 from dragoman.operations import linear
 from dragoman.operations.activations import find_activation
 
@@ -21,7 +21,7 @@ class Perceptron(Layer):
         self,
         inputs: int,
         outputs: int,
-        initial: Initial,
+        initial: Initializer,
         activation: str = "identity",
         biases: bool = True,
         table: Value | None = None,
@@ -39,7 +39,7 @@ class Perceptron(Layer):
 class FeedForward(Layer):
     """W2 a(W1 x + b1) + b2: two perceptrons, the first wider (book 7.5; lecture, stage 2)."""
 
-    def __init__(self, depth: int, hidden_depth: int, activation: str, initial: Initial) -> None:
+    def __init__(self, depth: int, hidden_depth: int, activation: str, initial: Initializer) -> None:
         self.hidden = Perceptron(depth, hidden_depth, initial, activation)
         self.output = Perceptron(hidden_depth, depth, initial)
 

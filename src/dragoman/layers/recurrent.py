@@ -10,7 +10,7 @@ import numpy as np
 
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Array, Parameter, Value, value_of
-from dragoman.layers.layer import Initial, Layer, Run
+from dragoman.layers.layer import ForwardContext, Initializer, Layer
 from dragoman.operations import concatenate_columns, drop, gru, linear, lstm, rnn
 from dragoman.operations.activations import find_activation
 
@@ -34,7 +34,13 @@ class Cell(Layer):
     recurrent_weights: Value
 
     def __init__(
-        self, kind: CellKind, inputs: int, units: int, initial: Initial, activation: str = "tanh", reverse: bool = False
+        self,
+        kind: CellKind,
+        inputs: int,
+        units: int,
+        initial: Initializer,
+        activation: str = "tanh",
+        reverse: bool = False,
     ) -> None:
         if kind not in BLOCKS:
             raise ConfigurationError(f"there is no cell '{kind}'; choose one of {', '.join(BLOCKS)}")
@@ -84,7 +90,7 @@ def _named(names: Sequence[str], what: str) -> tuple[str, ...]:
     return tuple(f"{name}.{what}" for name in names)
 
 
-def _biases(kind: CellKind, units: int, initial: Initial) -> Array:
+def _biases(kind: CellKind, units: int, initial: Initializer) -> Array:
     """0, but 1 for the forget gate: a memory that is open at first lets gradients through from far away."""
     biases = initial.zeros(len(BLOCKS[kind]) * units)
     if kind == "lstm":
@@ -103,7 +109,7 @@ class Recurrent(Layer):
         kind: CellKind,
         inputs: int,
         units: int,
-        initial: Initial,
+        initial: Initializer,
         layers: int = 1,
         bidirectional: bool = False,
         activation: str = "tanh",
@@ -122,7 +128,7 @@ class Recurrent(Layer):
         self,
         x: Value,
         offsets: Array,
-        run: Run,
+        run: ForwardContext,
         states: Sequence[State] = (),
         cut: int | None = None,
         first_row: int = 0,

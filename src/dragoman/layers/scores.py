@@ -9,7 +9,7 @@ import numpy as np
 
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Array, Parameter, Value
-from dragoman.layers.layer import Initial, Layer
+from dragoman.layers.layer import Initializer, Layer
 from dragoman.operations import (
     additive_weights,
     attend_additive,
@@ -25,7 +25,7 @@ DOTS, ADDED = ("dot", "scaled_dot"), ("concatenation", "additive")
 
 
 @dataclass(frozen=True, eq=False)
-class Looked:
+class Keys:
     """The rows v [M, k] that are looked at: what of them scores compare with, and what is taken from them."""
 
     v: Value
@@ -48,7 +48,7 @@ class ScoredAttention(Layer):
     key_weights: Value
     score_weights: Value
 
-    def __init__(self, score: Score, query_depth: int, key_depth: int, initial: Initial) -> None:
+    def __init__(self, score: Score, query_depth: int, key_depth: int, initial: Initializer) -> None:
         if score in DOTS and query_depth != key_depth:
             raise ConfigurationError(
                 f"the score '{score}' compares rows of equal depth, but queries have {query_depth} columns and keys "
@@ -65,19 +65,19 @@ class ScoredAttention(Layer):
         if score in ADDED:
             self.score_weights = Parameter(initial.glorot(key_depth, 1)[:, 0])
 
-    def look_at(self, v: Value, offsets: Array) -> Looked:
+    def look_at(self, v: Value, offsets: Array) -> Keys:
         """What can be computed once for all queries."""
         if self.score in DOTS:
-            return Looked(v, concatenate_columns(v, v), offsets, None)
+            return Keys(v, concatenate_columns(v, v), offsets, None)
         if self.score == "general":
-            return Looked(v, concatenate_columns(v, v), offsets, self.weights)
+            return Keys(v, concatenate_columns(v, v), offsets, self.weights)
         if self.score == "additive":
-            return Looked(v, linear(v, self.key_weights), offsets, self.weights)
+            return Keys(v, linear(v, self.key_weights), offsets, self.weights)
         q, k = self.depths
         of_query, of_key = deal_rows(self.weights, rows=(np.arange(q), np.arange(q, q + k)))
-        return Looked(v, linear(v, of_key), offsets, of_query)
+        return Keys(v, linear(v, of_key), offsets, of_query)
 
-    def __call__(self, z: Value, looked: Looked, offsets: Array) -> Value:
+    def __call__(self, z: Value, looked: Keys, offsets: Array) -> Value:
         """z [N, q], offsets [B + 1] of the queries of each sequence -> u [N, k]"""
         ends = {"offsets": offsets, "memory_offsets": looked.offsets}
         if self.score in ADDED:
@@ -85,10 +85,10 @@ class ScoredAttention(Layer):
         return attend_cross(self._query(z, looked), looked.keys, heads=1, scaled=self.score == "scaled_dot", **ends)
 
     @staticmethod
-    def _query(z: Value, looked: Looked) -> Value:
+    def _query(z: Value, looked: Keys) -> Value:
         return z if looked.query_weights is None else linear(z, looked.query_weights)
 
-    def alpha(self, z: Value, looked: Looked, offsets: Array) -> Array:
+    def alpha(self, z: Value, looked: Keys, offsets: Array) -> Array:
         """The weights [B, Tq, Tk], not recorded."""
         queries, memory, scaled = self._query(z, looked), looked.offsets, self.score == "scaled_dot"
         if self.score in ADDED:

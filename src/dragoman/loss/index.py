@@ -12,8 +12,18 @@ import numpy as np
 from dragoman.batch import Batch
 from dragoman.engines.compute import fast_compute
 from dragoman.errors import ShapeError
-from dragoman.graph import Array, Gathering, Parameter, Pending, Share, Theta, Value, backpropagate, value_of
-from dragoman.layers import Perceptron, Run
+from dragoman.graph import (
+    Array,
+    DeferredGradient,
+    GradientReducer,
+    Parameter,
+    ShardWriter,
+    Theta,
+    Value,
+    backpropagate,
+    value_of,
+)
+from dragoman.layers import ForwardContext, Perceptron
 from dragoman.loss.regularization import Regularization
 from dragoman.operations import cross_entropy, linear_cross_entropy, log_error, mean_squared_error, reshape
 from dragoman.operations.shapes import check_shapes
@@ -29,7 +39,7 @@ class Differentiable(Protocol):
     @property
     def plain(self) -> Any: ...
 
-    def __call__(self, batch: Batch, run: Run | None = None) -> Value: ...
+    def __call__(self, batch: Batch, run: ForwardContext | None = None) -> Value: ...
 
 
 class Error(Protocol):
@@ -45,7 +55,7 @@ class Error(Protocol):
 class Layered(Protocol):
     """A network whose outputs are the logits of a last layer."""
 
-    def before_output(self, batch: Batch, run: Run | None = None) -> tuple[Value, Perceptron]:
+    def before_output(self, batch: Batch, run: ForwardContext | None = None) -> tuple[Value, Perceptron]:
         """What the last layer reads, and that layer."""
         ...
 
@@ -55,8 +65,8 @@ class AtOnce(Protocol):
     """A network whose passes engines may run without a graph."""
 
     def pass_at_once(
-        self, batch: Batch, run: Run, smoothing: float, total: float | None
-    ) -> tuple[float, float, Iterable[tuple[Parameter, Array | Pending]]] | None:
+        self, batch: Batch, run: ForwardContext, smoothing: float, total: float | None
+    ) -> tuple[float, float, Iterable[tuple[Parameter, Array | DeferredGradient]]] | None:
         """The cross-entropy, the hits, derivatives by parameter; None where the graph is to be recorded."""
         ...
 
@@ -165,11 +175,11 @@ class LossIndex:
         return self._loss(network, float(error), hits, batch.weight)
 
     def differentiate(
-        self, network: Differentiable, batch: Batch, run: Run | None = None, into: Array | None = None
+        self, network: Differentiable, batch: Batch, run: ForwardContext | None = None, into: Array | None = None
     ) -> tuple[Loss, Array]:
         """The loss and its gradient, aligned with theta: grad L = grad e + grad omega."""
         gradient = np.empty_like(network.theta.values) if into is None else into
-        with Gathering(network.theta.views(gradient)).share() as share:
+        with GradientReducer(network.theta.views(gradient)).share() as share:
             error, hits = self.differentiate_error(network, batch, share, run)
         return self.regularized(network, error, hits, batch.weight, gradient), gradient
 
@@ -177,16 +187,16 @@ class LossIndex:
         self,
         network: Differentiable,
         batch: Batch,
-        share: Share,
-        run: Run | None = None,
+        share: ShardWriter,
+        run: ForwardContext | None = None,
         total: float | None = None,
     ) -> tuple[float, float]:
         """Error and hits; its gradient is brought. Of one shard, when `total` is the weight of the whole batch."""
         if isinstance(self.error, CrossEntropy) and isinstance(network, AtOnce):
-            found = network.pass_at_once(batch, run or Run(), self.error.smoothing, total)
+            found = network.pass_at_once(batch, run or ForwardContext(), self.error.smoothing, total)
             if found is not None:
                 for parameter, delta in found[2]:
-                    share.bring(parameter, delta)
+                    share.push(parameter, delta)
                 return found[0], found[1]
         if isinstance(self.error, CrossEntropy) and isinstance(network, Layered):
             error, hits = self.error.of_layer(*network.before_output(batch, run), batch, total)

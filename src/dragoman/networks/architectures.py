@@ -40,7 +40,7 @@ class Architecture:
 
     def configured(self, settings: Mapping[str, Any], vocabularies: tuple[int, int]) -> ModelConfiguration:
         source, reference = vocabularies
-        return self.configuration(**settings, source_vocabulary=source, reference_vocabulary=reference)
+        return self.configuration(**settings, source_vocabulary=source, target_vocabulary=reference)
 
     def build(self, configuration: ModelConfiguration, seed: int = 0, dtype: Any = np.float32) -> SequenceModel:
         network: Any = self.network

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from dragoman.batch import Batch
 from dragoman.errors import ShapeError
 from dragoman.graph import Array, Parameter, Value
-from dragoman.layers import Initial, Run
+from dragoman.layers import ForwardContext, Initializer
 from dragoman.networks.network import Configuration, Network
 from dragoman.operations import (
     activate,
@@ -70,14 +70,14 @@ class TwoLayerNetwork(Network):
 
     def __init__(self, configuration: TwoLayerConfiguration, seed: int = 0, dtype: Any = np.float32) -> None:
         c = self.configuration = configuration
-        initial = Initial(seed, dtype)
+        initial = Initializer(seed, dtype)
         self.W1 = Parameter(initial.glorot(c.depth, c.inputs))
         self.B1 = Parameter(initial.zeros(c.depth, c.positions))
         self.W2 = Parameter(initial.glorot(c.classes, c.depth * c.positions))
         self.B2 = Parameter(initial.zeros(c.classes))
         self._bind()
 
-    def __call__(self, batch: Batch, run: Run | None = None) -> Value:
+    def __call__(self, batch: Batch, run: ForwardContext | None = None) -> Value:
         """Logits h2 [B, k]"""
         n, d = self.configuration.positions, self.configuration.depth
         if (batch.lengths != n).any():
@@ -119,14 +119,14 @@ class ClassTokenEncoder(Network):
 
     def __init__(self, configuration: ClassTokenConfiguration, seed: int = 0, dtype: Any = np.float32) -> None:
         c = self.configuration = configuration
-        initial = Initial(seed, dtype)
+        initial = Initializer(seed, dtype)
         self.W1 = Parameter(initial.glorot(c.inputs, c.depth))
         self.class_token = Parameter(initial.normal(1, c.depth, 1.0)[0])
         self.W_qkv = Parameter(initial.glorot(c.depth, c.attention_depth, blocks=3), ("W_q", "W_k", "W_v"))
         self.W2 = Parameter(initial.glorot(c.attention_depth, c.classes))
         self._bind()
 
-    def __call__(self, batch: Batch, run: Run | None = None) -> Value:
+    def __call__(self, batch: Batch, run: ForwardContext | None = None) -> Value:
         """Logits z [B, K], read from the class token's row alone"""
         h1 = linear(standardize_samples(batch, self.theta.values.dtype), self.W1)
         rows = append_row(h1, self.class_token, offsets=batch.offsets)

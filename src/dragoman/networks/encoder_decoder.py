@@ -13,14 +13,14 @@ from dragoman.batch import END, START, Batch
 from dragoman.errors import ConfigurationError, ShapeError
 from dragoman.graph import Array, Value, value_of
 from dragoman.layers import (
-    Attentive,
+    AttentionalDecoder,
     CellKind,
     Embedding,
-    Initial,
-    Looked,
+    ForwardContext,
+    Initializer,
+    Keys,
     Perceptron,
     Recurrent,
-    Run,
     Score,
     ScoredAttention,
     State,
@@ -69,7 +69,7 @@ class RecurrentConfiguration(RecurrentSettings):
     """Everything a recurrent encoder-decoder is built from."""
 
     source_vocabulary: int = Field(ge=1, le=MOST_LABELS)
-    reference_vocabulary: int = Field(ge=1, le=MOST_LABELS)
+    target_vocabulary: int = Field(ge=1, le=MOST_LABELS)
 
     def count(self) -> int:
         """p, without building the network."""
@@ -87,7 +87,7 @@ class RecurrentState:
     """
 
     states: tuple[State, ...]
-    looked: Looked | None
+    looked: Keys | None
     context: Array
     origins: Array
 
@@ -101,12 +101,12 @@ class RecurrentState:
 class EncoderDecoder(Network):
     """Source -> encoder; its last state, and with attention all of its rows, -> decoder -> one logit per label."""
 
-    decoder: Recurrent | Attentive
+    decoder: Recurrent | AttentionalDecoder
 
     def __init__(self, configuration: RecurrentConfiguration, seed: int = 0, dtype: Any = np.float32) -> None:
         c = self.configuration = configuration
         check_memory(c.count(), dtype)
-        initial, sites = Initial(seed, dtype), itertools.count()
+        initial, sites = Initializer(seed, dtype), itertools.count()
 
         def embedding(vocabulary: int) -> Embedding:
             return Embedding(vocabulary, c.depth, initial, "none", dropout=c.dropout, site=next(sites))
@@ -116,27 +116,27 @@ class EncoderDecoder(Network):
 
         self.source_embedding = embedding(c.source_vocabulary)
         self.encoder = recurrent(c.depth, c.units // 2 if c.bidirectional else c.units, c.bidirectional)
-        self.reference_embedding = embedding(c.reference_vocabulary)
+        self.reference_embedding = embedding(c.target_vocabulary)
         self.decoder = recurrent(c.depth if c.context == "initial" else c.depth + c.units, c.units, False)
         if c.context == "attention":
-            self.decoder = Attentive(self.decoder, ScoredAttention(c.score, c.units, c.units, initial))
-        self.output = Perceptron(2 * c.units if c.context == "every_step" else c.units, c.reference_vocabulary, initial)
+            self.decoder = AttentionalDecoder(self.decoder, ScoredAttention(c.score, c.units, c.units, initial))
+        self.output = Perceptron(2 * c.units if c.context == "every_step" else c.units, c.target_vocabulary, initial)
         self.output_site = next(sites)
         self._bind()
 
-    def __call__(self, batch: Batch, run: Run | None = None) -> Value:
+    def __call__(self, batch: Batch, run: ForwardContext | None = None) -> Value:
         """Logits [N, V] for every reference position of a batch of pairs."""
         x, output = self.before_output(batch, run)
         return output(x)
 
-    def before_output(self, batch: Batch, run: Run | None = None) -> tuple[Value, Perceptron]:
+    def before_output(self, batch: Batch, run: ForwardContext | None = None) -> tuple[Value, Perceptron]:
         """What the last layer reads, and that layer."""
-        run, source = run or Run(), batch.source
+        run, source = run or ForwardContext(), batch.source
         if source is None:
             raise ShapeError("an encoder-decoder reads pairs: the batch has no source; build it with Batch.pairs")
         rows, states = self._encode(source, run)
         y = self.reference_embedding(batch.labels, batch.positions, run, batch.first_row)
-        if isinstance(self.decoder, Attentive):
+        if isinstance(self.decoder, AttentionalDecoder):
             looked = self.decoder.attention.look_at(rows, source.offsets)
             s = self.decoder(y, batch.offsets, looked, states, run)
         elif self.configuration.context == "every_step":
@@ -149,7 +149,7 @@ class EncoderDecoder(Network):
         dropout = run.dropout(self.configuration.dropout, self.output_site, batch.first_row)
         return (s if dropout is None else drop(s, dropout=dropout)), self.output
 
-    def _encode(self, source: Batch, run: Run) -> tuple[Value, list[State]]:
+    def _encode(self, source: Batch, run: ForwardContext) -> tuple[Value, list[State]]:
         """The encoder's rows, and the state of each layer after the whole source."""
         labels = source.labels[reversed_rows(source)] if self.configuration.reversed else source.labels
         x = self.source_embedding(labels, source.positions, run, source.first_row)
@@ -158,9 +158,9 @@ class EncoderDecoder(Network):
     def encode(self, batch: Batch) -> RecurrentState:
         """Read the sources once; the state from which `step` writes their references. Of pairs, the sources count."""
         source, plain = batch if batch.source is None else batch.source, self.plain
-        rows, states = plain._encode(source, Run())
+        rows, states = plain._encode(source, ForwardContext())
         looked = None
-        if isinstance(plain.decoder, Attentive):
+        if isinstance(plain.decoder, AttentionalDecoder):
             looked = plain.decoder.attention.look_at(rows, source.offsets)
         return RecurrentState(tuple(states), looked, value_of(states[-1][0]), np.arange(len(source)))
 
@@ -169,8 +169,8 @@ class EncoderDecoder(Network):
         if len(labels) != len(state):
             raise ShapeError(f"step: {len(labels)} labels for a state of {len(state)} sequences")
         plain, shown = self.plain, self.configuration.context == "every_step"
-        y = plain.reference_embedding(labels, np.zeros(len(labels), np.int64), Run())
-        if isinstance(plain.decoder, Attentive):
+        y = plain.reference_embedding(labels, np.zeros(len(labels), np.int64), ForwardContext())
+        if isinstance(plain.decoder, AttentionalDecoder):
             assert state.looked is not None
             states = plain.decoder.step(y, state.looked, state.origins, state.states)
         else:
@@ -187,7 +187,7 @@ class EncoderDecoder(Network):
     def attention(self, batch: Batch) -> dict[str, Array]:
         """The attention weights, [B, 1, Tq, Tk], by the layer's name; none without attention."""
         maps: list[Array] = []
-        self.plain(batch, Run(maps=maps))
+        self.plain(batch, ForwardContext(maps=maps))
         return {"decoder.attention": self._in_order(batch.source, maps[0])} if maps else {}
 
     def _in_order(self, source: Batch | None, maps: Array) -> Array:

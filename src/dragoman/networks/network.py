@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from dragoman.batch import Batch
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Parameter, Theta, Value
-from dragoman.layers import Layer, Run
+from dragoman.layers import ForwardContext, Layer
 
 
 class Configuration(BaseModel):
@@ -44,7 +44,7 @@ class Network(Layer, ABC):
     theta: Theta
 
     @abstractmethod
-    def __call__(self, batch: Batch, run: Run | None = None) -> Value:
+    def __call__(self, batch: Batch, run: ForwardContext | None = None) -> Value:
         """The outputs for a batch; recorded when parameters want gradients."""
 
     def _bind(self) -> None:

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from dragoman.batch import Batch
 from dragoman.errors import ConfigurationError, ShapeError
 from dragoman.graph import Array, Value, value_of
-from dragoman.layers import CellKind, Initial, Perceptron, Recurrent, Run, State, select_states
+from dragoman.layers import CellKind, ForwardContext, Initializer, Perceptron, Recurrent, State, select_states
 from dragoman.networks.network import Configuration, Network
 from dragoman.operations.shapes import check_labels
 
@@ -69,19 +69,19 @@ class RecurrentNetwork(Network):
 
     def __init__(self, configuration: RecurrentNetworkConfiguration, seed: int = 0, dtype: Any = np.float32) -> None:
         c = self.configuration = configuration
-        initial = Initial(seed, dtype)
+        initial = Initializer(seed, dtype)
         self.hidden = Recurrent(c.cell, c.inputs, c.units, initial, c.layers, c.bidirectional, c.activation)
         self.output = Perceptron(self.hidden.units, c.outputs, initial, c.output_activation)
         self._bind()
 
-    def __call__(self, batch: Batch, run: Run | None = None) -> Value:
+    def __call__(self, batch: Batch, run: ForwardContext | None = None) -> Value:
         """Outputs [N, q] at every row."""
         return self.read(batch, run)[0]
 
     def read(
         self,
         batch: Batch,
-        run: Run | None = None,
+        run: ForwardContext | None = None,
         states: Sequence[State] = (),
         cut: int | None = None,
         fed: Array | None = None,
@@ -96,7 +96,7 @@ class RecurrentNetwork(Network):
         x = self.rows(batch)
         if self.configuration.feedback:
             x = x + self._unit(self.fed_back(batch) if fed is None else fed, x.dtype)
-        h, finals = self.hidden(x, batch.offsets, run or Run(), states, cut)
+        h, finals = self.hidden(x, batch.offsets, run or ForwardContext(), states, cut)
         return self.output(h), finals
 
     def fed_back(self, batch: Batch, taught: Array | None = None) -> Array:

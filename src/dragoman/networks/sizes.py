@@ -36,13 +36,13 @@ def count_transformer(c: TransformerConfiguration) -> int:
         stacks += 2 * normalization
     if c.positions == "relative":
         stacks += 2 * c.heads * (2 * c.relative_reach + 1)
-    vocabularies = c.reference_vocabulary if c.tied == "all" else c.source_vocabulary + c.reference_vocabulary
+    vocabularies = c.target_vocabulary if c.tied == "all" else c.source_vocabulary + c.target_vocabulary
     tables = vocabularies * (d - _position_depth(c))
     if c.positions in ("learned", "joint"):
         tables += 2 * (c.maximum_length or 0) * d
     if c.positions == "joint":
         tables += 2 * (2 * d * d + d)
-    output = c.reference_vocabulary * (1 if c.tied != "none" else d + 1)
+    output = c.target_vocabulary * (1 if c.tied != "none" else d + 1)
     return stacks + tables + output
 
 
@@ -62,8 +62,8 @@ def count_recurrent(c: RecurrentConfiguration) -> int:
     decoder = _cell(c.cell, reads, m) + (c.layers - 1) * _cell(c.cell, m, m)
     scores = {"dot": 0, "scaled_dot": 0, "general": m * m}
     attention = scores.get(c.score, 2 * m * m + m) if c.context == "attention" else 0
-    tables = (c.source_vocabulary + c.reference_vocabulary) * d
-    output = ((2 * m if c.context == "every_step" else m) + 1) * c.reference_vocabulary
+    tables = (c.source_vocabulary + c.target_vocabulary) * d
+    output = ((2 * m if c.context == "every_step" else m) + 1) * c.target_vocabulary
     return encoder + decoder + attention + tables + output
 
 

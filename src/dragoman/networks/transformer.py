@@ -13,19 +13,19 @@ from pydantic import Field, model_validator
 
 from dragoman.batch import Batch
 from dragoman.errors import ShapeError
-from dragoman.graph import Array, Parameter, Pending, Value, value_of
+from dragoman.graph import Array, DeferredGradient, Parameter, Value, value_of
 from dragoman.layers import (
     CrossAttention,
+    CrossKV,
     Embedding,
     FeedForward,
-    Initial,
+    ForwardContext,
+    Initializer,
+    KVCache,
     Layer,
-    Memory,
     Normalization,
-    Past,
     Perceptron,
     Positions,
-    Run,
     SelfAttention,
 )
 from dragoman.layers.embedding import CONCATENATED, NEEDS_MAXIMUM_LENGTH
@@ -40,8 +40,8 @@ from dragoman.networks.sizes import (
     check_memory,
     count_transformer,
 )
-from dragoman.operations.passing import Dropping, Goals, Sequences, pass_through
-from dragoman.operations.writing import ACTIVATIONS, Flat
+from dragoman.operations.fused_search import ACTIVATIONS, ModelSpec
+from dragoman.operations.fused_step import DropoutSites, Sequences, Targets, pass_through
 
 
 class TransformerSettings(Configuration):
@@ -92,14 +92,14 @@ class TransformerConfiguration(TransformerSettings):
     """Everything a Transformer is built from: what is chosen, and the vocabularies, which the data decide."""
 
     source_vocabulary: int = Field(ge=1, le=MOST_LABELS)
-    reference_vocabulary: int = Field(ge=1, le=MOST_LABELS)
+    target_vocabulary: int = Field(ge=1, le=MOST_LABELS)
 
     @model_validator(mode="after")
     def _one_table_has_one_vocabulary(self) -> Self:
-        if self.tied == "all" and self.source_vocabulary != self.reference_vocabulary:
+        if self.tied == "all" and self.source_vocabulary != self.target_vocabulary:
             raise ValueError(
                 f"tied='all' shares one table, but the vocabularies have {self.source_vocabulary} and "
-                f"{self.reference_vocabulary} labels; use tied='output' or one joint vocabulary"
+                f"{self.target_vocabulary} labels; use tied='output' or one joint vocabulary"
             )
         return self
 
@@ -121,7 +121,9 @@ class Block(Layer):
 
     pre: bool
 
-    def _around(self, sublayer: Any, normalization: Normalization, stream: Stream, run: Run, first_row: int) -> Stream:
+    def _around(
+        self, sublayer: Any, normalization: Normalization, stream: Stream, run: ForwardContext, first_row: int
+    ) -> Stream:
         """post: N(x + f(x)) (book 7.31);   pre: x + f(N(x)) (lecture), where N also takes in the update before it."""
         if not self.pre:
             _, normalized = normalization.add(sublayer(stream.total), stream.total, run, first_row)
@@ -130,7 +132,7 @@ class Block(Layer):
         return Stream(total, sublayer(normalized))
 
 
-def _settle(normalization: Normalization, stream: Stream, run: Run, first_row: int) -> tuple[Value, Value]:
+def _settle(normalization: Normalization, stream: Stream, run: ForwardContext, first_row: int) -> tuple[Value, Value]:
     """Take the pending update into the sum: (the sum, the sum normalized)."""
     if stream.update is None:
         return stream.total, normalization(stream.total)
@@ -138,7 +140,9 @@ def _settle(normalization: Normalization, stream: Stream, run: Run, first_row: i
 
 
 class EncoderBlock(Block):
-    def __init__(self, configuration: TransformerConfiguration, initial: Initial, sites: itertools.count[int]) -> None:
+    def __init__(
+        self, configuration: TransformerConfiguration, initial: Initializer, sites: itertools.count[int]
+    ) -> None:
         c = configuration
         reach = c.relative_reach if c.positions == "relative" else 0
         self.pre = c.block == "pre"
@@ -150,7 +154,7 @@ class EncoderBlock(Block):
     def normalizations(self) -> list[Normalization]:
         return [self.self_attention_normalization, self.perceptron_normalization]
 
-    def __call__(self, stream: Stream, batch: Batch, run: Run) -> Stream:
+    def __call__(self, stream: Stream, batch: Batch, run: ForwardContext) -> Stream:
         stream = self._around(
             lambda x: self.self_attention(x, batch.offsets, run),
             self.self_attention_normalization,
@@ -162,7 +166,9 @@ class EncoderBlock(Block):
 
 
 class DecoderBlock(Block):
-    def __init__(self, configuration: TransformerConfiguration, initial: Initial, sites: itertools.count[int]) -> None:
+    def __init__(
+        self, configuration: TransformerConfiguration, initial: Initializer, sites: itertools.count[int]
+    ) -> None:
         c = configuration
         reach = c.relative_reach if c.positions == "relative" else 0
         self.pre = c.block == "pre"
@@ -182,7 +188,7 @@ class DecoderBlock(Block):
             self.perceptron_normalization,
         ]
 
-    def __call__(self, stream: Stream, batch: Batch, memory: Value, source: Batch, run: Run) -> Stream:
+    def __call__(self, stream: Stream, batch: Batch, memory: Value, source: Batch, run: ForwardContext) -> Stream:
         def look_back(x: Value) -> Value:
             return self.self_attention(x, batch.offsets, run)
 
@@ -191,7 +197,7 @@ class DecoderBlock(Block):
 
         return self._sublayers(look_back, look_across, stream, run, batch.first_row)
 
-    def step(self, stream: Stream, past: Past, remembered: Memory) -> tuple[Stream, Past]:
+    def step(self, stream: Stream, past: KVCache, remembered: CrossKV) -> tuple[Stream, KVCache]:
         """One new position of every sequence: [B, d]."""
         seen = past
 
@@ -203,9 +209,11 @@ class DecoderBlock(Block):
         def look_across(x: Value) -> Value:
             return self.cross_attention.step(value_of(x), remembered)
 
-        return self._sublayers(look_back, look_across, stream, Run(), 0), seen
+        return self._sublayers(look_back, look_across, stream, ForwardContext(), 0), seen
 
-    def _sublayers(self, look_back: Any, look_across: Any, stream: Stream, run: Run, first_row: int) -> Stream:
+    def _sublayers(
+        self, look_back: Any, look_across: Any, stream: Stream, run: ForwardContext, first_row: int
+    ) -> Stream:
         stream = self._around(look_back, self.self_attention_normalization, stream, run, first_row)
         stream = self._around(look_across, self.cross_attention_normalization, stream, run, first_row)
         return self._around(self.perceptron, self.perceptron_normalization, stream, run, first_row)
@@ -214,7 +222,7 @@ class DecoderBlock(Block):
 B = TypeVar("B", EncoderBlock, DecoderBlock)
 
 
-def _normalization(c: TransformerConfiguration, initial: Initial, sites: itertools.count[int]) -> Normalization:
+def _normalization(c: TransformerConfiguration, initial: Initializer, sites: itertools.count[int]) -> Normalization:
     return Normalization(c.depth, initial, c.normalization, c.epsilon, c.dropout, next(sites))
 
 
@@ -232,8 +240,8 @@ class TransformerState:
     All sequences of a state are at the same position.
     """
 
-    remembered: tuple[Memory, ...]
-    past: tuple[Past, ...]
+    remembered: tuple[CrossKV, ...]
+    past: tuple[KVCache, ...]
     position: int
 
     def __len__(self) -> int:
@@ -257,7 +265,7 @@ class Transformer(Network):
         c = configuration
         length = c.maximum_length or 0
         check_memory(c.count(), dtype, constants=2 * length * (length if c.positions == "one_hot" else c.depth))
-        initial, sites = Initial(seed, dtype), itertools.count()
+        initial, sites = Initializer(seed, dtype), itertools.count()
         self.configuration = c
 
         def embedding(vocabulary: int, table: Value | None = None) -> Embedding:
@@ -277,22 +285,22 @@ class Transformer(Network):
         self.encoder = _one_bias([EncoderBlock(c, initial, sites) for _ in range(c.layers)])
         self.encoder_normalization = _normalization(c, initial, sites) if c.block == "pre" else None
         self.reference_embedding = embedding(
-            c.reference_vocabulary, self.source_embedding.table if c.tied == "all" else None
+            c.target_vocabulary, self.source_embedding.table if c.tied == "all" else None
         )
         self.decoder = _one_bias([DecoderBlock(c, initial, sites) for _ in range(c.layers)])
         self.decoder_normalization = _normalization(c, initial, sites) if c.block == "pre" else None
         table = None if c.tied == "none" else self.reference_embedding.table
-        self.output = Perceptron(c.depth, c.reference_vocabulary, initial, table=table)
+        self.output = Perceptron(c.depth, c.target_vocabulary, initial, table=table)
         self._bind()
 
-    def __call__(self, batch: Batch, run: Run | None = None) -> Value:
+    def __call__(self, batch: Batch, run: ForwardContext | None = None) -> Value:
         """Logits [N, V] for every reference position of a batch of pairs, all in one pass."""
         x, output = self.before_output(batch, run)
         return output(x)
 
-    def before_output(self, batch: Batch, run: Run | None = None) -> tuple[Value, Perceptron]:
+    def before_output(self, batch: Batch, run: ForwardContext | None = None) -> tuple[Value, Perceptron]:
         """What the last layer reads, [N, d], and that layer."""
-        run = run or Run()
+        run = run or ForwardContext()
         source = batch.source
         if source is None:
             raise ShapeError("a Transformer reads pairs: the batch has no source; build it with Batch.pairs")
@@ -302,14 +310,14 @@ class Transformer(Network):
             stream = block(stream, batch, memory, source, run)
         return self._finish(self.decoder_normalization, stream, run, batch.first_row), self.output
 
-    def _encode(self, source: Batch, run: Run) -> Value:
+    def _encode(self, source: Batch, run: ForwardContext) -> Value:
         stream = Stream(self.source_embedding(source.labels, source.positions, run, source.first_row))
         for block in self.encoder:
             stream = block(stream, source, run)
         return self._finish(self.encoder_normalization, stream, run, source.first_row)
 
     @staticmethod
-    def _finish(normalization: Normalization | None, stream: Stream, run: Run, first_row: int) -> Value:
+    def _finish(normalization: Normalization | None, stream: Stream, run: ForwardContext, first_row: int) -> Value:
         """What a stack hands on: post-norm, its last output; pre-norm, its stream settled and normalized."""
         if normalization is None:
             return stream.total
@@ -319,10 +327,10 @@ class Transformer(Network):
         """Read the sources once; the state from which `step` writes their references. Of pairs, the sources count."""
         source = batch if batch.source is None else batch.source
         plain = self.plain
-        memory = value_of(plain._encode(source, Run()))
+        memory = value_of(plain._encode(source, ForwardContext()))
         return TransformerState(
             tuple(block.cross_attention.remember(memory, source.offsets) for block in plain.decoder),
-            tuple(Past.empty(len(source), self.configuration.depth, memory.dtype) for _ in plain.decoder),
+            tuple(KVCache.empty(len(source), self.configuration.depth, memory.dtype) for _ in plain.decoder),
             0,
         )
 
@@ -332,19 +340,19 @@ class Transformer(Network):
             raise ShapeError(f"step: {len(labels)} labels for a state of {len(state)} sequences")
         plain = self.plain
         positions = np.full(len(labels), state.position)
-        stream = Stream(plain.reference_embedding(labels, positions, Run()))
+        stream = Stream(plain.reference_embedding(labels, positions, ForwardContext()))
         past = []
         for block, before, remembered in zip(plain.decoder, state.past, state.remembered, strict=True):
             stream, after = block.step(stream, before, remembered)
             past.append(after)
-        logits = plain.output(self._finish(plain.decoder_normalization, stream, Run(), 0))
+        logits = plain.output(self._finish(plain.decoder_normalization, stream, ForwardContext(), 0))
         return value_of(logits), TransformerState(state.remembered, tuple(past), state.position + 1)
 
     @cached_property
     def _layout(self) -> tuple[Array, Array, Array]:
         return layout(self)
 
-    def flat(self, source_length: int, longest: int) -> Flat | None:
+    def flat(self, source_length: int, longest: int) -> ModelSpec | None:
         """This network as engines read it, for sources and references of some length; None if they do not know it.
 
         Of theta it holds the memory itself, so it is never older than the weights.
@@ -353,7 +361,7 @@ class Transformer(Network):
         if c.activation not in ACTIVATIONS or c.positions in (*CONCATENATED, "joint"):
             return None
         ends, encoders, decoders = self._layout
-        return Flat(
+        return ModelSpec(
             theta=self.theta.values,
             ends=ends,
             encoders=encoders,
@@ -364,7 +372,7 @@ class Transformer(Network):
             hidden=c.perceptron_depth,
             heads=c.heads,
             source_vocabulary=c.source_vocabulary,
-            vocabulary=c.reference_vocabulary,
+            vocabulary=c.target_vocabulary,
             pre=c.block == "pre",
             outside=c.normalization == "outside",
             tied=c.tied != "none",
@@ -376,8 +384,8 @@ class Transformer(Network):
         )
 
     def pass_at_once(
-        self, batch: Batch, run: Run, smoothing: float, total: float | None
-    ) -> tuple[float, float, Iterator[tuple[Parameter, Array | Pending]]] | None:
+        self, batch: Batch, run: ForwardContext, smoothing: float, total: float | None
+    ) -> tuple[float, float, Iterator[tuple[Parameter, Array | DeferredGradient]]] | None:
         """The cross-entropy of a batch, its hits and the derivatives of all parameters, without a graph.
 
         None where that is asked for which only a graph can tell, or no engine knows how.
@@ -400,8 +408,8 @@ class Transformer(Network):
         if flat is None:
             return None
         sides = [Sequences(side.labels, side.offsets, side.first_row) for side in (source, batch)]
-        goals = Goals(batch.targets, batch.loss_weights, smoothing, total)
-        dropping = Dropping(rate, run.noise, self._sites)
+        goals = Targets(batch.targets, batch.loss_weights, smoothing, total)
+        dropping = DropoutSites(rate, run.noise, self._sites)
         found = pass_through(flat, *sides, goals, dropping)
         if found is None:
             return None
@@ -428,7 +436,7 @@ class Transformer(Network):
 
     @cached_property
     def _sites(self) -> Array:
-        """operations.passing.Dropping's"""
+        """operations.passing.DropoutSites's"""
         sites = np.zeros((2, 3 * self.configuration.layers + 2), np.int64)
         for row, normalizations in zip(sites, self._normalizations, strict=True):
             row[: len(normalizations)] = [normalization.site for normalization in normalizations]
@@ -448,7 +456,7 @@ class Transformer(Network):
     def attention(self, batch: Batch) -> dict[str, Array]:
         """The attention weights of every layer, [B, h, Tq, Tk], by the layer's name."""
         maps: list[Array] = []
-        self.plain(batch, Run(maps=maps))
+        self.plain(batch, ForwardContext(maps=maps))
         names = [f"encoder.{i}.self_attention" for i in range(len(self.encoder))]
         for i in range(len(self.decoder)):
             names += [f"decoder.{i}.self_attention", f"decoder.{i}.cross_attention"]

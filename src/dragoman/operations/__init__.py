@@ -2,7 +2,7 @@
 
 from dragoman.operations.activations import ACTIVATIONS, activate
 from dragoman.operations.attention import Padding, attend, attend_cross, attend_self, attend_step, attention_weights
-from dragoman.operations.dropout import Dropout, Noise, drop
+from dragoman.operations.dropout import Dropout, DropoutKey, drop
 from dragoman.operations.embedding import embed
 from dragoman.operations.errors import cross_entropy, linear_cross_entropy, log_error, mean_squared_error
 from dragoman.operations.linear import linear
@@ -28,7 +28,7 @@ from dragoman.operations.word_vectors import cbow, negative_sampling, skip_gram
 __all__ = [
     "ACTIVATIONS",
     "Dropout",
-    "Noise",
+    "DropoutKey",
     "Padding",
     "activate",
     "add",

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dragoman.errors import ShapeError
-from dragoman.graph import Array, Backward, Value, operation, replaceable, value_of
+from dragoman.graph import Array, Backward, Value, dispatched, operation, value_of
 from dragoman.operations.shapes import check_offsets, check_shapes
 from dragoman.operations.softmax import masked_softmax, softmax_backward
 
@@ -191,7 +191,7 @@ def attend_cross(
     return y, backward
 
 
-@replaceable
+@dispatched
 def attend_step(
     queries: Array,
     rows: Array,

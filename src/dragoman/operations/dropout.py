@@ -54,7 +54,7 @@ class Dropout:
 
 
 @dataclass(frozen=True)
-class Noise:
+class DropoutKey:
     """The randomness of one training step. A network given no noise drops nothing."""
 
     seed: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dragoman.graph import Array, Backward, operation, replaceable
+from dragoman.graph import Array, Backward, dispatched, operation
 
 
 def shifted(x: Array) -> Array:
@@ -35,7 +35,7 @@ def softmax_backward(y: Array, dy: Array) -> Array:
     return dx
 
 
-@replaceable
+@dispatched
 def log_sum_exp(x: Array) -> tuple[Array, Array]:
     """(max, log sum_k e^x_k) of each row, in double precision; not recorded          x [N, V] -> [N], [N]"""
     top = x.max(axis=1).astype(np.float64)

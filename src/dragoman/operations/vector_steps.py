@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dragoman.graph import Array, replaceable
+from dragoman.graph import Array, dispatched
 from dragoman.operations.dropout import ALL_BITS, GOLDEN, mix_word
 from dragoman.operations.word_vectors import negative_sampling, predict
 
@@ -56,7 +56,7 @@ class Epoch:
         return key
 
 
-@replaceable
+@dispatched
 def vector_steps(
     table: Array, outputs: Array, labels: Array, offsets: Array, *, plan: Plan, epoch: Epoch, first: int, last: int
 ) -> tuple[float, int]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from dragoman.errors import ConfigurationError, DragomanWarning
 from dragoman.graph import Array
-from dragoman.operations.sweeps import adam_sweep
+from dragoman.operations.vector_updates import adam_sweep
 from dragoman.optimization.convergence import a_priori_conditions
 from dragoman.optimization.optimizer import Optimizer
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from dragoman.errors import ConfigurationError, NonFiniteError, ShapeError
 from dragoman.graph import Array, Theta
-from dragoman.operations.sweeps import sum_of_squares
+from dragoman.operations.vector_updates import sum_of_squares
 
 PART = 1 << 17  # numbers
 WORTH = 1 << 18  # numbers that are worth calling other threads for, when they are only read

@@ -138,7 +138,7 @@ class Plateau:
     patience: int = 3
     floor: float = 0.0
     best: float = field(default=math.inf, init=False)
-    waited: int = field(default=0, init=False)
+    bad_evaluations: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         _check_rate(self.rate)
@@ -152,11 +152,11 @@ class Plateau:
     def observe(self, error: float) -> None:
         """Tell the schedule how training goes: `train` does so once a round, and patience counts those."""
         if error < self.best:
-            self.best, self.waited = error, 0
+            self.best, self.bad_evaluations = error, 0
             return
-        self.waited += 1
-        if self.waited >= self.patience:
-            self.rate, self.waited = max(self.floor, self.rate * self.factor), 0
+        self.bad_evaluations += 1
+        if self.bad_evaluations >= self.patience:
+            self.rate, self.bad_evaluations = max(self.floor, self.rate * self.factor), 0
 
 
 def _check_rate(rate: float) -> None:

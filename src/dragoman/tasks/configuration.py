@@ -10,7 +10,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, cast
 
 from pydantic import BeforeValidator, Field
 
@@ -18,6 +18,7 @@ from dragoman.data.tokenizer import Kind
 from dragoman.errors import ConfigurationError
 from dragoman.networks import ARCHITECTURES, Configuration, ModelSettings, TransformerSettings
 from dragoman.tasks.recipes import RECIPES, recipe_for
+from dragoman.tasks.renamed import with_current_names
 from dragoman.tasks.start import StartSettings
 
 UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
@@ -195,7 +196,7 @@ def _built(kind: type[C], settings: Mapping[str, Any], place: str) -> C:
 
 def read_toml(path: Path) -> Settings:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return cast(Settings, with_current_names(tomllib.loads(path.read_text(encoding="utf-8"))))
     except FileNotFoundError:
         raise ConfigurationError(f"{path} does not exist; check the path") from None
     except (OSError, ValueError) as error:

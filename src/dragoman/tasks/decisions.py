@@ -12,14 +12,14 @@ from dragoman.data.dataset import Dataset
 from dragoman.errors import ConfigurationError
 from dragoman.tasks.components import batching
 from dragoman.tasks.configuration import Settings, TranslationConfiguration, configuration, merged
-from dragoman.tasks.model import ModelFacts
+from dragoman.tasks.model import ModelMetadata
 from dragoman.tasks.planning import Speed, measure
 from dragoman.tasks.recipes import FINE_TUNING_EPOCHS, fine_tuning_for
-from dragoman.training.stopping import told_time
+from dragoman.training.stopping import format_time
 from dragoman.training.workers import physical_cores
 
 LONGEST_WARM_UP = 1000
-PATHS = ("start.model", "start.vectors.source", "start.vectors.reference")
+PATHS = ("start.model", "start.vectors.source", "start.vectors.target")
 MAY_CHANGE = ("out", "threads", "stopping", "checkpoints", "progress")  # when a training is taken up again
 
 
@@ -33,12 +33,12 @@ def epochs_for(pairs: int) -> int:
     return max(3, min(100, round(12 * math.sqrt(71_378 / pairs))))
 
 
-def sized(
-    given: Mapping[str, Any], pairs: int, base: ModelFacts | None, judged: bool = True
+def choose_size(
+    given: Mapping[str, Any], pairs: int, base: ModelMetadata | None, judged: bool = True
 ) -> TranslationConfiguration:
     """The configuration with a network: that of the model it starts from, whose fine-tuning it is, or a preset.
 
-    judged  whether there is a selection part, which patience needs
+    judged  whether there is a validation part, which patience needs
     """
     asked = configuration(given)
     if base is None:
@@ -48,7 +48,7 @@ def sized(
         raise ConfigurationError(f"{asked.start.model} is a {base.architecture}; leave the architecture out")
     if asked.preset not in (None, base.preset):
         raise ConfigurationError(f"{asked.start.model} is not of the preset '{asked.preset}'; leave the preset out")
-    shape = base.network.model_dump(exclude={"source_vocabulary", "reference_vocabulary", "dropout"})
+    shape = base.network.model_dump(exclude={"source_vocabulary", "target_vocabulary", "dropout"})
     for name, value in given.get("network", {}).items():
         if name in shape and value != shape[name]:
             raise ConfigurationError(f"network.{name} is {shape[name]!r} in {asked.start.model}; it cannot change")
@@ -59,7 +59,7 @@ def sized(
     return configuration(merged(decided, tuning, given))
 
 
-def paced(
+def plan_schedule(
     settings: TranslationConfiguration, dataset: Dataset, tell: Callable[[str], None]
 ) -> tuple[TranslationConfiguration, Speed | None]:
     """How many epochs or steps, and over how many of them the rate falls; and the speed that a plan was made by.
@@ -74,7 +74,7 @@ def paced(
             tuned = settings.start.model is not None and settings.recipe == "modern"
             epochs = FINE_TUNING_EPOCHS if tuned else epochs_for(len(dataset.part("training")))
         else:
-            tell(f"measuring this machine for a few seconds, to plan {told_time(stopping.budget)}")
+            tell(f"measuring this machine for a few seconds, to plan {format_time(stopping.budget)}")
             speed = measure(settings, dataset)
             fitting = speed.steps_within(stopping.budget)
             steps, whole = (None, fitting) if whole is None else (fitting, whole)
@@ -104,7 +104,9 @@ def planned_steps(settings: TranslationConfiguration, dataset: Dataset) -> float
     return min(stopping.steps or math.inf, (stopping.epochs or math.inf) * steps)
 
 
-def continued(asked: TranslationConfiguration, saved: TranslationConfiguration, place: str) -> TranslationConfiguration:
+def check_resume(
+    asked: TranslationConfiguration, saved: TranslationConfiguration, place: str
+) -> TranslationConfiguration:
     """The saved configuration with this time's stopping rules; an error when it is that of another training.
 
     Files may have other names than then: the caller has compared their contents.

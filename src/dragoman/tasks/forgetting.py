@@ -9,7 +9,7 @@ from typing import Any
 from dragoman.data.dataset import Dataset, Part
 from dragoman.data.splits import collapsed
 from dragoman.tasks.replay import testing_pairs
-from dragoman.tasks.translator import Choice, Translator
+from dragoman.tasks.translator import DecodingOptions, Translator
 
 SCORED = 500  # pairs of each set that are translated, greedily
 
@@ -21,7 +21,7 @@ def compare(before: Translator, after: Translator, new: Dataset) -> list[dict[st
     found = []
     for name, pairs in _sets(before, new).items():
         if pairs:
-            first, second = (translator.evaluate(pairs, Choice(beam=1)) for translator in (before, after))
+            first, second = (translator.evaluate(pairs, DecodingOptions(beam=1)) for translator in (before, after))
             found.append(
                 {
                     "pairs": name,
@@ -39,7 +39,7 @@ def _sets(before: Translator, new: Dataset) -> dict[str, Sequence[Pair]]:
     trained = {collapsed(source) for source in new.part("training").texts("source")}
     old = (pair for pair in testing_pairs(before) if collapsed(pair[0]) not in trained)
     return {
-        "new, selection part": _some(_pairs(new.part("selection"))),
+        "new, validation part": _some(_pairs(new.part("validation"))),
         "new, testing part": _some(_pairs(new.part("testing"))),
         "old, testing part": _some(old),
     }

@@ -2,7 +2,7 @@
 
 model.json               format version, the network's configuration, data, parts, how training went
 weights.safetensors      the best weights so far, replaced whole
-source-tokenizer.json, reference-tokenizer.json
+source-tokenizer.json, target-tokenizer.json
 configuration.toml       the resolved configuration of its training
 history.jsonl            one line for every evaluation
 testing.tsv.gz           the pairs it was not trained on, for `dragoman evaluate`
@@ -40,12 +40,13 @@ from dragoman.networks import (
 )
 from dragoman.networks.sizes import LONGEST
 from dragoman.networks.tensors import count_values
+from dragoman.tasks.renamed import with_current_names
 from dragoman.training import checkpoints
-from dragoman.training.checkpoints import LATEST, PARTIAL, replace_file, told_failures
+from dragoman.training.checkpoints import LATEST, PARTIAL, explain_write_errors, replace_file
 
 VERSION = 1
-Side = Literal["source", "reference"]
-SIDES: tuple[Side, Side] = ("source", "reference")
+Side = Literal["source", "target"]
+SIDES: tuple[Side, Side] = ("source", "target")
 WEIGHTS = "weights.safetensors"
 COPY = "copy the model again, or train it again"
 FILES = (
@@ -59,7 +60,7 @@ FILES = (
 )
 
 
-class DataFacts(Configuration):
+class DataMetadata(Configuration):
     """What a model was trained on."""
 
     files: tuple[str, ...] = ()
@@ -74,7 +75,7 @@ class DataFacts(Configuration):
         return "parts as given" if self.split == "given" else f"split by {self.split}"
 
 
-class TrainingFacts(BaseModel):
+class TrainingMetadata(BaseModel):
     """How a training went, as far as others read it."""
 
     model_config = ConfigDict(extra="allow")
@@ -86,14 +87,14 @@ class TrainingFacts(BaseModel):
 
 
 def _checked(training: dict[str, Any]) -> dict[str, Any]:
-    TrainingFacts.model_validate(training)
+    TrainingMetadata.model_validate(training)
     return training
 
 
 Length = Annotated[int, Field(ge=0, le=LONGEST)]
 
 
-class ModelFacts(Configuration):
+class ModelMetadata(Configuration):
     """model.json."""
 
     format: int = VERSION
@@ -108,21 +109,21 @@ class ModelFacts(Configuration):
     preset: str | None = None
     recipe: str = ""
     seed: int = 0
-    data: DataFacts = DataFacts()
+    data: DataMetadata = DataMetadata()
     tokenizers: dict[str, str] = Field(default_factory=dict)  # SHA-256 of each file; none before there were checksums
-    training: Annotated[dict[str, Any], AfterValidator(_checked)] = Field(default_factory=dict)  # see TrainingFacts
+    training: Annotated[dict[str, Any], AfterValidator(_checked)] = Field(default_factory=dict)  # see TrainingMetadata
 
 
-def save_facts(facts: ModelFacts, directory: Path) -> None:
+def save_metadata(facts: ModelMetadata, directory: Path) -> None:
     replace_file(directory / "model.json", json.dumps(facts.model_dump(mode="json"), ensure_ascii=False, indent=2))
 
 
-def load_facts(directory: Path) -> ModelFacts:
+def load_metadata(directory: Path) -> ModelMetadata:
     path = directory / "model.json"
     if not directory.is_dir():
         raise FileFormatError(f"{directory} is not a directory; a model is what `dragoman train --out` writes")
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
+        told = with_current_names(json.loads(path.read_text(encoding="utf-8")))
         version = told.get("format")
     except FileNotFoundError:
         raise FileFormatError(f"{directory} holds no model: there is no model.json in it") from None
@@ -135,7 +136,7 @@ def load_facts(directory: Path) -> ModelFacts:
         )
     try:
         architecture = _architecture(told.get("architecture", "transformer"))
-        return ModelFacts(**{**told, "network": architecture.configuration(**told.get("network", {}))})
+        return ModelMetadata(**{**told, "network": architecture.configuration(**told.get("network", {}))})
     except (ConfigurationError, TypeError) as error:
         raise FileFormatError(f"{path}: {error}") from None
 
@@ -164,7 +165,7 @@ def _umask() -> int:
     return mask
 
 
-def load_network(facts: ModelFacts, directory: Path) -> SequenceModel:
+def load_network(facts: ModelMetadata, directory: Path) -> SequenceModel:
     if _just_begun(facts, directory):
         raise FileFormatError(
             f"{directory} has no weights yet: its training has not come to a first evaluation; "
@@ -179,13 +180,13 @@ def load_network(facts: ModelFacts, directory: Path) -> SequenceModel:
     return network
 
 
-def _just_begun(facts: ModelFacts, directory: Path) -> bool:
+def _just_begun(facts: ModelMetadata, directory: Path) -> bool:
     """Whether there are no weights because there never were any."""
     expected = (WEIGHTS, f"checkpoints/{checkpoints.BEST}")
     return not facts.training and not any((directory / name).exists() for name in expected)
 
 
-def check_size(facts: ModelFacts, directory: Path) -> None:
+def check_size(facts: ModelMetadata, directory: Path) -> None:
     """Refuse a network with more parameters than its file of weights, before any of them is allocated."""
     path, needed = directory / WEIGHTS, facts.network.count()
     if not path.exists():
@@ -199,7 +200,7 @@ def check_size(facts: ModelFacts, directory: Path) -> None:
             )
 
 
-def check_files(facts: ModelFacts, directory: Path) -> None:
+def check_files(facts: ModelMetadata, directory: Path) -> None:
     """Raise an error that names the first file that is missing or damaged."""
     load_tokenizers(facts, directory)
     if not _just_begun(facts, directory):
@@ -224,7 +225,9 @@ def _advice(directory: Path) -> str:
 
 
 def tokenizer_path(directory: Path, side: Side) -> Path:
-    return directory / f"{side}-tokenizer.json"
+    """Version 0.1.0 called the target side the reference."""
+    before = directory / "reference-tokenizer.json"
+    return before if side == "target" and before.exists() else directory / f"{side}-tokenizer.json"
 
 
 def tokenizer_checksums(tokenizers: tuple[Tokenizer, Tokenizer]) -> dict[str, str]:
@@ -238,7 +241,7 @@ def save_tokenizers(tokenizers: tuple[Tokenizer, Tokenizer], directory: Path) ->
         replace_file(tokenizer_path(directory, side), tokenizer.to_json())
 
 
-def load_tokenizer(facts: ModelFacts, directory: Path, side: Side) -> Tokenizer:
+def load_tokenizer(facts: ModelMetadata, directory: Path, side: Side) -> Tokenizer:
     path, expected = tokenizer_path(directory, side), facts.tokenizers.get(side)
     if not path.exists():
         raise FileFormatError(f"{path} is missing")
@@ -247,11 +250,11 @@ def load_tokenizer(facts: ModelFacts, directory: Path, side: Side) -> Tokenizer:
     return Tokenizer.load(path)
 
 
-def load_tokenizers(facts: ModelFacts, directory: Path) -> tuple[Tokenizer, Tokenizer]:
+def load_tokenizers(facts: ModelMetadata, directory: Path) -> tuple[Tokenizer, Tokenizer]:
     with advised(directory):
         source, reference = (load_tokenizer(facts, directory, side) for side in SIDES)
     sizes = (source.size, reference.size)
-    wanted = (facts.network.source_vocabulary, facts.network.reference_vocabulary)
+    wanted = (facts.network.source_vocabulary, facts.network.target_vocabulary)
     if sizes != wanted:
         raise FileFormatError(f"{directory}: its tokenizers have {sizes} labels, its network {wanted}")
     return source, reference
@@ -266,7 +269,7 @@ def save_configuration(settings: Configuration, directory: Path) -> None:
 def save_testing(pairs: Iterable[tuple[str, str]], directory: Path) -> None:
     """The testing part as TSV; tabs and line ends inside a text become spaces, as they do in labels."""
     path, work = directory / "testing.tsv.gz", directory / f"{PARTIAL}testing.tsv.gz"
-    with told_failures(directory):
+    with explain_write_errors(directory):
         try:
             with work.open("wb") as raw, gzip.GzipFile(fileobj=raw, mode="wb", mtime=0) as packed:
                 for pair in pairs:

@@ -11,7 +11,7 @@ from dragoman.errors import ConfigurationError, DataError
 from dragoman.tasks.configuration import DataSettings, TranslationConfiguration
 
 CONSEQUENCES = {  # of a part without pairs
-    "selection": "nothing is validated, and the last weights are kept instead of the best",
+    "validation": "nothing is validated, and the last weights are kept instead of the best",
     "testing": "`dragoman evaluate` will need a file of pairs",
 }
 
@@ -32,6 +32,9 @@ def is_folder(settings: DataSettings) -> bool:
 def files_of(folder: str) -> dict[str, Path]:
     """The file of each part in a folder that `dragoman data split` wrote; parts without pairs are left out."""
     files = {name: Path(folder) / f"{name}.tsv" for name in PARTS}
+    before = Path(folder) / "selection.tsv"  # as version 0.1.0 called it
+    if before.is_file() and not files["validation"].exists():
+        files["validation"] = before
     if not files["training"].is_file():
         wanted = ", ".join(path.name for path in files.values())
         raise DataError(
@@ -80,9 +83,9 @@ def _what_is_wrong(path: Path) -> str:
     return "without a usable pair" if _has_content(path) else "empty"
 
 
-def check_selection(settings: TranslationConfiguration, counts: Mapping[str, int]) -> None:
-    """An error when the selection part is empty and a setting needs it."""
-    if counts["selection"]:
+def check_validation(settings: TranslationConfiguration, counts: Mapping[str, int]) -> None:
+    """An error when the validation part is empty and a setting needs it."""
+    if counts["validation"]:
         return
     s = settings
     needing = {
@@ -97,9 +100,9 @@ def check_selection(settings: TranslationConfiguration, counts: Mapping[str, int
     if not names:
         return
     if settings.data.split == "given":
-        remedy = f"put pairs into {Path(settings.data.files[0]) / 'selection.tsv'}"
+        remedy = f"put pairs into {Path(settings.data.files[0]) / 'validation.tsv'}"
     else:
         remedy = "raise the second of data.shares, add pairs, try another --seed"
     *others, last = names
     listed, them = (f"{', '.join(others)} and {last} need", "them") if others else (f"{last} needs", "it")
-    raise DataError(f"the selection part is empty, but {listed} it; {remedy}, or leave {them} out")
+    raise DataError(f"the validation part is empty, but {listed} it; {remedy}, or leave {them} out")

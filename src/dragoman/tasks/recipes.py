@@ -3,7 +3,7 @@
 thesis  what the thesis writes (chapter 6): post-norm with its own normalization, no dropout, Adam with the warm-up of
         Observation 5.6 (eta_0 = 0.001, t_w = 4000: a peak of 1.6e-5), batches of 64 in any order, samples split
         60/20/20 one by one, until the training accuracy is 0.90.
-modern  what measured best on the selection part of eng-spa (docs/measurements.md): pre-norm, relative positions,
+modern  what measured best on the validation part of eng-spa (docs/measurements.md): pre-norm, relative positions,
         dropout, label smoothing, a cosine, gradient clipping, and the moving average of the weights. The larger the
         network, the lower its rate and the more is dropped. Pre-norm has two normalizations more than post-norm,
         4 d parameters, and relative positions 33 for each head on either side: 256 and 264 of Small's 1,167,486.

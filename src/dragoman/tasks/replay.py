@@ -75,7 +75,7 @@ def _corpus_of(base: Translator) -> Corpus:
 
 def _chosen(corpus: Corpus, base: Translator, new: Dataset, seed: int, count: int) -> Part:
     """Pairs of the base's training part, drawn by the seed; no source is among the new pairs or its testing pairs."""
-    tokenizers = base.source_tokenizer, base.reference_tokenizer
+    tokenizers = base.source_tokenizer, base.target_tokenizer
     part = corpus.dataset(base.facts.seed, tokenizers, base.network.maximum_length).part("training")
     apart = {collapsed(source) for name in PARTS for source in new.part(name).texts("source")}
     apart |= {collapsed(source) for source, _ in testing_pairs(base)}

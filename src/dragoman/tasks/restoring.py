@@ -10,14 +10,14 @@ from dragoman.data.tokenizer import Tokenizer
 from dragoman.errors import ConfigurationError, DragomanError, FileFormatError
 from dragoman.networks import SequenceModel, load_weights
 from dragoman.tasks import model as directory_of
-from dragoman.tasks.model import COPY, SIDES, WEIGHTS, ModelFacts, Side
+from dragoman.tasks.model import COPY, SIDES, WEIGHTS, ModelMetadata, Side
 from dragoman.training.checkpoints import BEST, LATEST, Checkpoints, DamagedError, replace_file
 
 Tell = Callable[[str], None]
 
 
 def restore_tokenizers(
-    facts: ModelFacts, directory: Path, tokenizers: tuple[Tokenizer, Tokenizer], tell: Tell
+    facts: ModelMetadata, directory: Path, tokenizers: tuple[Tokenizer, Tokenizer], tell: Tell
 ) -> dict[str, str]:
     """Write those again that cannot be used; the checksums of all files.
 

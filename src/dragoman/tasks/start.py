@@ -13,17 +13,17 @@ class StartVectors(Configuration):
     """Files of word vectors that embeddings begin with."""
 
     source: str | None = None
-    reference: str | None = None
+    target: str | None = None
     freeze: bool = False
 
     @property
     def given(self) -> bool:
-        return self.source is not None or self.reference is not None
+        return self.source is not None or self.target is not None
 
     @model_validator(mode="after")
     def _something_to_freeze(self) -> Self:
         if self.freeze and not self.given:
-            raise ValueError("there are no vectors to freeze; name a file of them as source, as reference, or as both")
+            raise ValueError("there are no vectors to freeze; name a file of them as source, as target, or as both")
         return self
 
 

@@ -24,21 +24,21 @@ from dragoman.tasks import model as directory_of
 from dragoman.tasks import parts as parts_of
 from dragoman.tasks.configuration import TranslationConfiguration, configuration, resolved
 from dragoman.tasks.corpus import open_corpus
-from dragoman.tasks.model import DataFacts, ModelFacts
+from dragoman.tasks.model import DataMetadata, ModelMetadata
 from dragoman.tasks.planning import VECTORS, Speed
 from dragoman.tasks.replay import with_replay
 from dragoman.tasks.restoring import load_best, restore_tokenizers
 from dragoman.tasks.translator import Translator
 from dragoman.tasks.vectors.embeddings import check_start, start_from_vectors
-from dragoman.training import Checkpoints, History, Outcome, Selection, Watcher
+from dragoman.training import Callback, Checkpoints, History, Outcome, Validation
 from dragoman.training.budget import BudgetPlan
-from dragoman.training.checkpoints import PARTIAL, average, told_failures
+from dragoman.training.checkpoints import PARTIAL, average, explain_write_errors
 from dragoman.training.interrupts import Interrupts
 from dragoman.training.loop import Training
 from dragoman.training.tensorboard import TensorBoard
 from dragoman.training.workers import Workers, check_threads
 
-SCORED = 500  # selection sentences that BLEU and chrF are measured on while training
+SCORED = 500  # validation sentences that BLEU and chrF are measured on while training
 SMALL = 128  # depth up to which matrices are not worth a second BLAS thread
 LOCK = ".lock"
 
@@ -48,7 +48,7 @@ Pair = tuple[str, str]
 def train_translator(
     given: Mapping[str, Any],
     out: Path | None = None,
-    watch: Watcher | None = None,
+    watch: Callback | None = None,
     interrupts: Interrupts | None = None,
     tell: Callable[[str], None] = lambda text: None,
 ) -> tuple[Translator, Outcome]:
@@ -57,7 +57,7 @@ def train_translator(
     tell  hears what is decided before training begins
     """
     with locked(out), fast_compute(tell=tell):
-        return TranslatorTraining(given, out, watch or Watcher(), interrupts or Interrupts(), tell).run()
+        return TranslatorTraining(given, out, watch or Callback(), interrupts or Interrupts(), tell).run()
 
 
 class TranslatorTraining:
@@ -67,7 +67,7 @@ class TranslatorTraining:
         self,
         given: Mapping[str, Any],
         out: Path | None,
-        watch: Watcher,
+        watch: Callback,
         interrupts: Interrupts,
         tell: Callable[[str], None],
     ) -> None:
@@ -84,7 +84,7 @@ class TranslatorTraining:
         if self.base is not None:  # whose vocabulary has stand-ins, or has none
             data = data.model_copy(update={"protect": data.protect and self.base.facts.protect})
         self.corpus = open_corpus(data, given.get("data"))
-        tokenizers = None if self.base is None else (self.base.source_tokenizer, self.base.reference_tokenizer)
+        tokenizers = None if self.base is None else (self.base.source_tokenizer, self.base.target_tokenizer)
         room = getattr(asked.network, "maximum_length", None) if self.base is None else self.base.network.maximum_length
         self.dataset = self.corpus.dataset(asked.seed, tokenizers, room)
         for line in self.corpus.left_out():
@@ -106,7 +106,7 @@ class TranslatorTraining:
         s, parts = self.settings, self.dataset.about["parts"]
         v_source, v_reference = self.dataset.about["vocabularies"]
         tell(
-            f"{self.corpus.name}: {parts['training']:,} pairs to train on, {parts['selection']:,} to select by, "
+            f"{self.corpus.name}: {parts['training']:,} pairs to train on, {parts['validation']:,} to validate on, "
             f"{parts['testing']:,} to test on; vocabularies of {v_source:,} and {v_reference:,} labels"
         )
         steps = f"{decisions.planned_steps(s, self.dataset):,} steps"
@@ -140,16 +140,16 @@ class TranslatorTraining:
 
     def _decided(self, given: Mapping[str, Any], tell: Callable[[str], None]) -> TranslationConfiguration:
         base, counts = None if self.base is None else self.base.facts, self.dataset.about["parts"]
-        settings = decisions.sized(given, counts["training"], base, judged=counts["selection"] > 0)
+        settings = decisions.choose_size(given, counts["training"], base, judged=counts["validation"] > 0)
         split = settings.data.model_copy(update={"split": self.corpus.settings.split})
         settings = settings.model_copy(update={"data": parts_of.with_parts(split, counts)})
-        parts_of.check_selection(settings, counts)
+        parts_of.check_validation(settings, counts)
         for warning in parts_of.warnings_of(settings.data, counts):
             self.watch.warn(warning)
         if self.out is None or not (self.out / "configuration.toml").exists():
-            settings, self.speed = decisions.paced(settings, self.dataset, tell)
+            settings, self.speed = decisions.plan_schedule(settings, self.dataset, tell)
             return settings
-        begun = directory_of.load_facts(self.out)
+        begun = directory_of.load_metadata(self.out)
         if begun.protect and begun.teaching != TEACHING:
             raise ConfigurationError(
                 f"{self.out} was trained by another version of Dragoman ({begun.dragoman}), which prepares training "
@@ -162,7 +162,7 @@ class TranslatorTraining:
             )
         saved = resolved(self.out / "configuration.toml")
         self.corpus.check_formats(saved.data)
-        settings = decisions.continued(settings, saved, str(self.out))
+        settings = decisions.check_resume(settings, saved, str(self.out))
         falls, whole = settings.optimizer.schedule in ("cosine", "linear"), settings.optimizer.schedule_steps or 0
         if falls and decisions.planned_steps(settings, self.dataset) > whole:
             tell(
@@ -183,16 +183,16 @@ class TranslatorTraining:
         components.freeze_all_but(network, self.settings.start.train)
         return network
 
-    def _facts(self) -> ModelFacts:
+    def _facts(self) -> ModelMetadata:
         settings, about = self.settings, self.dataset.about
-        data = DataFacts(
+        data = DataMetadata(
             files=settings.data.files,
             digest=self.corpus.digest,
             parts=about["parts"],
             split=settings.data.split,
             shares=settings.data.shares,
         )
-        return ModelFacts(
+        return ModelMetadata(
             architecture=settings.architecture,
             network=self.network.configuration,
             parameters=self.network.count(),
@@ -228,15 +228,15 @@ class TranslatorTraining:
     def _begin_directory(self, out: Path) -> None:
         """Everything but the weights; a directory that holds something else is left alone."""
         fresh = not (out / "configuration.toml").exists()
-        with told_failures(out):
+        with explain_write_errors(out):
             if fresh:
                 directory_of.save_tokenizers(self.dataset.tokenizers, out)
                 testing = self.dataset.part("testing")
                 texts = zip(testing.texts("source"), testing.texts("reference"), strict=True)
                 directory_of.save_testing(texts, out)
-                directory_of.save_facts(self.translator.facts, out)
+                directory_of.save_metadata(self.translator.facts, out)
             else:
-                saved = directory_of.load_facts(out)
+                saved = directory_of.load_metadata(out)
                 checksums = restore_tokenizers(saved, out, self.dataset.tokenizers, self.watch.notice)
                 self.translator.facts = self.translator.facts.model_copy(update={"tokenizers": checksums})
             directory_of.save_configuration(self.settings, out)  # last: what has it can be resumed
@@ -257,7 +257,7 @@ class TranslatorTraining:
             clip=math.inf if s.optimizer.clip is None else s.optimizer.clip,
             seed=s.seed,
             watch=self.watch,
-            selection=self._selection(),
+            validation=self._validation(),
             accumulate=s.optimizer.accumulate,
             own_outputs=components.own_outputs(s.optimizer),
             averaging=s.optimizer.averaging,
@@ -278,11 +278,11 @@ class TranslatorTraining:
             return None
         plan = BudgetPlan(s.stopping.budget or math.inf, s.optimizer.schedule_steps or 1)
         if self.speed is not None:
-            plan.step_seconds, plan.evaluation_seconds = self.speed.step_seconds, self.speed.selection_seconds
+            plan.step_seconds, plan.evaluation_seconds = self.speed.step_seconds, self.speed.validation_seconds
         return plan
 
-    def _selection(self) -> Selection | None:
-        part, wanted = self.dataset.part("selection"), self.settings.progress
+    def _validation(self) -> Validation | None:
+        part, wanted = self.dataset.part("validation"), self.settings.progress
         best_by = self.settings.checkpoints.best_by
         names = dict.fromkeys([*wanted.scores, *([best_by] if best_by in ("bleu", "chrf") else [])])
         if not len(part):
@@ -292,7 +292,7 @@ class TranslatorTraining:
         def scores(network: Network) -> dict[str, float]:
             return self._scored(pairs, tuple(names))
 
-        return Selection(
+        return Validation(
             lambda: components.fixed_batches(part),
             wanted.every,
             best_by,
@@ -321,14 +321,14 @@ class TranslatorTraining:
             directory_of.save_network(self.network, self.out)
 
     def _average_checkpoints(self, training: Training) -> None:
-        """The mean of the last checkpoints, kept if the selection part says that it is better than the best."""
-        if training.checkpoints is None or training.selection is None:
+        """The mean of the last checkpoints, kept if the validation part says that it is better than the best."""
+        if training.checkpoints is None or training.validation is None:
             return
         places = training.checkpoints.steps()[-self.settings.checkpoints.average :]
         self.network.theta.assign(average(places, "theta" if training.average is None else "average"))
-        found = training.selection.evaluate(self.network, training.workers)
-        scores = training.selection.scores(self.network) if training.selection.scores else {}
-        better = training.selection.merit(found, scores) > training.merit
+        found = training.validation.evaluate(self.network, training.workers)
+        scores = training.validation.scores(self.network) if training.validation.scores else {}
+        better = training.validation.score(found, scores) > training.best_score
         verdict = "better than the best alone, so it is kept" if better else "not better than the best, so it is left"
         self.watch.notice(f"the mean of the last {len(places)} checkpoints: {found}; {verdict}")
         if better:
@@ -348,14 +348,14 @@ class TranslatorTraining:
         self.translator.facts = self.translator.facts.model_copy(update={"training": told})
         self.translator.directory = self.out
         if self.out is not None:
-            with told_failures(self.out):
-                directory_of.save_facts(self.translator.facts, self.out)
+            with explain_write_errors(self.out):
+                directory_of.save_metadata(self.translator.facts, self.out)
 
     def _compared(self, base: Translator, outcome: Outcome) -> list[dict[str, Any]]:
         """Scores before and after fine-tuning; those of a training that was over before are known."""
         known: list[dict[str, Any]] | None = None
         if self.out is not None and not outcome.records:
-            known = directory_of.load_facts(self.out).training.get("compared")
+            known = directory_of.load_metadata(self.out).training.get("compared")
         if outcome.records and np.array_equal(self.network.theta.values, base.network.theta.values):
             self.watch.notice("nothing was better than the model that training started from, so its weights are kept")
         return forgetting.compare(base, self.translator, self.dataset) if known is None else known
@@ -370,7 +370,7 @@ class TranslatorTraining:
         checkpoints = training.checkpoints
         assert checkpoints is not None
         judged = checkpoints.named("best") is not None or (self.out / directory_of.WEIGHTS).exists()
-        if training.selection is None or not judged:  # the last weights are the best
+        if training.validation is None or not judged:  # the last weights are the best
             if last is not None:
                 theta.assign(last)
             directory_of.save_network(self.network, self.out)
@@ -410,7 +410,7 @@ def locked(out: Path | None) -> Iterator[None]:
     made = not out.exists()
     if not made:
         _refuse_other(out)
-    with told_failures(out):
+    with explain_write_errors(out):
         out.mkdir(parents=True, exist_ok=True)
         handle = (out / LOCK).open("w")
     with handle, _tidied(out, made):

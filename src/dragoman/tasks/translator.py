@@ -40,7 +40,7 @@ from dragoman.errors import ConfigurationError, DataError
 from dragoman.graph import Array, value_of
 from dragoman.networks import SequenceModel
 from dragoman.tasks import model as directory_of
-from dragoman.tasks.model import ModelFacts
+from dragoman.tasks.model import ModelMetadata
 from dragoman.tasks.spacing import put_back
 from dragoman.tasks.spans import Judge, has_word, restored, without_markup
 from dragoman.training.workers import Workers, physical_cores
@@ -103,7 +103,7 @@ class Alignment:
 
 
 @dataclass(frozen=True)
-class Choice:
+class DecodingOptions:
     """How labels are chosen.
 
     beam            width of the search, at most 256; 1 is greedy
@@ -147,7 +147,7 @@ class Choice:
 
 
 @dataclass
-class Unit:
+class Segment:
     """A piece of a text that goes through the network at once."""
 
     masked: Masked
@@ -163,9 +163,9 @@ class Unit:
 class Translator:
     """A network, its tokenizers, and what is known about them."""
 
-    def __init__(self, network: SequenceModel, tokenizers: tuple[Tokenizer, Tokenizer], facts: ModelFacts) -> None:
+    def __init__(self, network: SequenceModel, tokenizers: tuple[Tokenizer, Tokenizer], facts: ModelMetadata) -> None:
         self.network = network
-        self.source_tokenizer, self.reference_tokenizer = tokenizers
+        self.source_tokenizer, self.target_tokenizer = tokenizers
         self.facts = facts
         self.directory: Path | None = None
         self.workers = Workers(physical_cores())
@@ -191,7 +191,7 @@ class Translator:
     @classmethod
     def load(cls, directory: str | Path) -> Translator:
         place = Path(directory)
-        facts = directory_of.load_facts(place)
+        facts = directory_of.load_metadata(place)
         translator = cls(directory_of.load_network(facts, place), directory_of.load_tokenizers(facts, place), facts)
         translator.directory = place
         return translator
@@ -201,22 +201,22 @@ class Translator:
         place = Path(directory)
         try:
             place.mkdir(parents=True, exist_ok=True)
-            directory_of.save_tokenizers((self.source_tokenizer, self.reference_tokenizer), place)
+            directory_of.save_tokenizers((self.source_tokenizer, self.target_tokenizer), place)
             directory_of.save_network(self.network, place)
-            checksums = directory_of.tokenizer_checksums((self.source_tokenizer, self.reference_tokenizer))
-            directory_of.save_facts(self.facts.model_copy(update={"tokenizers": checksums}), place)
+            checksums = directory_of.tokenizer_checksums((self.source_tokenizer, self.target_tokenizer))
+            directory_of.save_metadata(self.facts.model_copy(update={"tokenizers": checksums}), place)
         except OSError as error:
             raise DataError(f"{place} could not be written: {error}") from None
 
     # Text in, text out
 
     def translate(self, texts: Sequence[str], **choice: Any) -> list[str]:
-        """The translation of each text; see `Choice` for the options (beam=4, sample=True, ...)."""
-        unscored = Choice(**{"scored": False, **choice})
+        """The translation of each text; see `DecodingOptions` for the options (beam=4, sample=True, ...)."""
+        unscored = DecodingOptions(**{"scored": False, **choice})
         return [translation.text for translation in self.translations(texts, unscored)]
 
     def translations(
-        self, texts: Sequence[str], choice: Choice | None = None, prefixes: Sequence[str] | None = None
+        self, texts: Sequence[str], choice: DecodingOptions | None = None, prefixes: Sequence[str] | None = None
     ) -> list[Translation]:
         """The same with alternatives and scores; a prefix is how a translation must begin."""
         if isinstance(texts, str):
@@ -224,7 +224,7 @@ class Translator:
         for text in texts:
             if _SURROGATE.search(text):
                 raise DataError(f"a text holds half a character, left by a wrong decoding: {text[:60]!r}")
-        choice = choice or Choice()
+        choice = choice or DecodingOptions()
         cut = [self._units(text) for text in texts]
         beginnings = self._beginnings(cut, prefixes)
         self._decode([unit for units in cut for unit in units if len(unit.labels)], choice, beginnings)
@@ -235,11 +235,11 @@ class Translator:
         """The letters and scripts that the model has learnt to read."""
         return Alphabet.of(self.source_tokenizer.learnt_pieces())
 
-    def _unseen_script(self, units: list[Unit]) -> str | None:
+    def _unseen_script(self, units: list[Segment]) -> str | None:
         """Judged without what is protected: stand-ins are no letters."""
         return self.alphabet.unseen_script("".join(unit.masked.text for unit in units))
 
-    def _units(self, text: str) -> list[Unit]:
+    def _units(self, text: str) -> list[Segment]:
         limit = self.network.maximum_length
         longest, whole = max(SHORTEST, self.facts.longest[0]), text.strip()
         longest = longest if limit is None else min(longest, limit)
@@ -248,10 +248,10 @@ class Translator:
             cut = _outside(cut, protected_spans(whole))
         return [unit for piece in cut for unit in self._complete(piece)]
 
-    def _fits(self, unit: Unit, longest: int) -> bool:
+    def _fits(self, unit: Segment, longest: int) -> bool:
         return unit.masked.complete and len(unit.labels) + 2 <= longest
 
-    def _complete(self, piece: str) -> list[Unit]:
+    def _complete(self, piece: str) -> list[Segment]:
         """The piece, cut after every eighth span if it has more of them than there are stand-ins."""
         if self._unit(piece).masked.complete:
             return [self._unit(piece)]
@@ -259,34 +259,34 @@ class Translator:
         parts = [piece[start:stop] for start, stop in pairwise([0, *ends, len(piece)])]
         return [replace(self._unit(part), glued=_beginning(part) if i else "") for i, part in enumerate(parts) if part]
 
-    def _unit(self, piece: str) -> Unit:
+    def _unit(self, piece: str) -> Segment:
         masked = mask(piece) if self._masks else Masked(piece, ())
         if masked.spans and not has_word(masked.text):  # nothing to translate
-            return Unit(masked, np.zeros(0, np.int32), [Alternative(piece, 0.0)])
-        return Unit(masked, self._encode(without_markup(masked)) if piece.strip() else np.zeros(0, np.int32))
+            return Segment(masked, np.zeros(0, np.int32), [Alternative(piece, 0.0)])
+        return Segment(masked, self._encode(without_markup(masked)) if piece.strip() else np.zeros(0, np.int32))
 
     def _encode(self, text: str) -> Array:
         return self.source_tokenizer.encode([text])[0]
 
-    def _beginnings(self, cut: list[list[Unit]], prefixes: Sequence[str] | None) -> list[Array] | None:
+    def _beginnings(self, cut: list[list[Segment]], prefixes: Sequence[str] | None) -> list[Array] | None:
         if prefixes is None:
             return None
         if len(prefixes) != len(cut) or any(len(units) != 1 for units in cut):
             raise ConfigurationError("one prefix for each text, and texts short enough to be translated in one piece")
-        labels = self.reference_tokenizer.encode(list(prefixes))
+        labels = self.target_tokenizer.encode(list(prefixes))
         return [begin for begin, units in zip(labels, cut, strict=True) if len(units[0].labels)]
 
-    def _decode(self, units: list[Unit], choice: Choice, prefixes: list[Array] | None = None) -> None:
+    def _decode(self, units: list[Segment], choice: DecodingOptions, prefixes: list[Array] | None = None) -> None:
         sources = [add_marks(unit.labels, None)[0] for unit in units]
         longest = [self._room(choice.longest(source)) for source in sources]
         found = self._search(sources, choice, longest, prefixes)
         beginnings = prefixes or [np.zeros(0, np.int32)] * len(units)
         for unit, hypotheses, prefix in zip(units, found, beginnings, strict=True):
-            told = self.reference_tokenizer.decode([prefix])[0]
+            told = self.target_tokenizer.decode([prefix])[0]
             unit.found = [self._alternative(unit, hypothesis, len(told)) for hypothesis in hypotheses]
 
     def _search(
-        self, sources: list[Array], choice: Choice, longest: list[int], prefixes: list[Array] | None = None
+        self, sources: list[Array], choice: DecodingOptions, longest: list[int], prefixes: list[Array] | None = None
     ) -> list[list[Hypothesis]]:
         """Batches of sources on all cores."""
         together = BATCH if choice.sample else min(BATCH, max(1, HYPOTHESES // choice.beam))
@@ -300,22 +300,22 @@ class Translator:
         limit = self.network.maximum_length
         return longest if limit is None else max(1, min(longest, limit - 1))
 
-    def _alternative(self, unit: Unit, hypothesis: Hypothesis, fixed: int) -> Alternative:
+    def _alternative(self, unit: Segment, hypothesis: Hypothesis, fixed: int) -> Alternative:
         """What the network wrote, with everything in it that must be kept."""
-        text = collapsed(self.reference_tokenizer.decode([hypothesis.labels])[0])
+        text = collapsed(self.target_tokenizer.decode([hypothesis.labels])[0])
         if self._masks:
             judge = Judge(lambda texts: self._likelihoods(unit, texts), self._word_likelihoods)
             text = put_back(restored(text, unit.masked, judge, fixed), unit.masked)
         return Alternative(text, _mean(hypothesis))
 
-    def _likelihoods(self, unit: Unit, texts: Sequence[str]) -> list[float]:
+    def _likelihoods(self, unit: Segment, texts: Sequence[str]) -> list[float]:
         """log p of some translations of a unit."""
         source = self._encode(spaced(unit.masked.text))
-        return [float(each.sum()) for each in self._label_likelihoods(source, self.reference_tokenizer.encode(texts))]
+        return [float(each.sum()) for each in self._label_likelihoods(source, self.target_tokenizer.encode(texts))]
 
     def _word_likelihoods(self, source: str, text: str) -> list[float]:
         """log p of each word of a translation."""
-        words = self.reference_tokenizer.encode(text.split())
+        words = self.target_tokenizer.encode(text.split())
         (each,) = self._label_likelihoods(self._encode(source), [np.concatenate(words)])
         stops = np.cumsum([len(labels) for labels in words])
         return [float(each[stop - len(labels) : stop].sum()) for labels, stop in zip(words, stops, strict=True)]
@@ -331,7 +331,7 @@ class Translator:
                 found += np.split(log_probabilities(self.network, batch), batch.offsets[1:-1])
         return found
 
-    def _joined(self, units: list[Unit], choice: Choice) -> Translation:
+    def _joined(self, units: list[Segment], choice: DecodingOptions) -> Translation:
         kept = [unit for unit in units if unit.found]
         if not kept:
             return Translation((Alternative("", 0.0),), 0)
@@ -356,10 +356,10 @@ class Translator:
         shown, told = spaced_pair((shown, told)) if self._masks else (shown, told)
         limit = self.network.maximum_length
         labels = add_marks(self._encode(shown), limit)[0]
-        whole = add_marks(self.reference_tokenizer.encode([told])[0], limit)[0]
+        whole = add_marks(self.target_tokenizer.encode([told])[0], limit)[0]
         weights = self.network.alignment(Batch.pairs([labels], [whole]))[0]
         spans = {ord(standin): span for span, standin in standins.items()}
-        pieces = (self.source_tokenizer.pieces(labels), self.reference_tokenizer.pieces(whole[1:]))
+        pieces = (self.source_tokenizer.pieces(labels), self.target_tokenizer.pieces(whole[1:]))
         read, wrote = ([piece.translate(spans) for piece in side] for side in pieces)
         return Alignment(read, wrote, weights)
 
@@ -370,7 +370,7 @@ class Translator:
             shown = [spaced_pair(mask_pair(*pair)) for pair in chunk] if self._masks else chunk
             sides = [
                 [add_marks(labels, None)[0] for labels in tokenizer.encode([pair[side] for pair in shown])]
-                for side, tokenizer in enumerate((self.source_tokenizer, self.reference_tokenizer))
+                for side, tokenizer in enumerate((self.source_tokenizer, self.target_tokenizer))
             ]
             yield Batch.pairs(*sides)
 
@@ -379,7 +379,7 @@ class Translator:
     def evaluate(
         self,
         pairs: Sequence[tuple[str, str]],
-        choice: Choice | None = None,
+        choice: DecodingOptions | None = None,
         tell: Callable[[int], None] = lambda done: None,
     ) -> TestingAnalysis:
         """The testing analysis (thesis 6.2) of these pairs."""
@@ -390,7 +390,7 @@ class Translator:
     def sentences(
         self,
         pairs: Sequence[tuple[str, str]],
-        choice: Choice | None = None,
+        choice: DecodingOptions | None = None,
         tell: Callable[[int], None] = lambda done: None,
     ) -> list[Sentence]:
         """Error and hits of each pair under teacher forcing, and its translation."""
@@ -415,7 +415,7 @@ class Translator:
     def _check_lengths(self, pairs: Sequence[tuple[str, str]]) -> None:
         """Under teacher forcing a pair goes through the network whole; one that is too long would fill the memory."""
         for number, pair in enumerate(pairs, start=1):
-            for text, tokenizer in zip(pair, (self.source_tokenizer, self.reference_tokenizer), strict=True):
+            for text, tokenizer in zip(pair, (self.source_tokenizer, self.target_tokenizer), strict=True):
                 if 4 * len(text) <= LONGEST:  # four bytes are the most that a character is spelled in
                     continue
                 labels = len(tokenizer.encode([text])[0]) + 2

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from dragoman.graph import Array, Theta
-from dragoman.operations.sweeps import average_sweep
+from dragoman.operations.vector_updates import average_sweep
 from dragoman.optimization.optimizer import Each, parts_of
 
 

@@ -53,7 +53,7 @@ class Checkpoints:
 
     def prepare(self) -> None:
         """Make the directory; remove what a killed run left half written."""
-        with told_failures(self.directory):
+        with explain_write_errors(self.directory):
             self.directory.mkdir(parents=True, exist_ok=True)
             for left in self.directory.glob(f"{PARTIAL}*"):
                 if left.is_dir():
@@ -65,7 +65,7 @@ class Checkpoints:
         """Write a checkpoint, name it latest (and best), forget those that are older than the last `keep`."""
         check_finite(step, arrays, self.named(LATEST))
         place = self.directory / f"step-{step:08d}"
-        with told_failures(self.directory):
+        with explain_write_errors(self.directory):
             work = Path(tempfile.mkdtemp(prefix=PARTIAL, dir=self.directory))
             before = work.with_name(f"{work.name}-before")
             try:
@@ -145,7 +145,7 @@ class Checkpoints:
 
     def _go_back(self, damaged: Path, place: Path, error: DamagedError, tell: Callable[[str], None]) -> None:
         kept, aside = "", damaged.with_name(DAMAGED + damaged.name)
-        with told_failures(self.directory):
+        with explain_write_errors(self.directory):
             if damaged.exists():  # moved, so that it is not taken for a checkpoint again
                 shutil.rmtree(aside, ignore_errors=True)
                 damaged.rename(aside)
@@ -244,7 +244,7 @@ def _to_disk(path: Path) -> None:
 
 
 @contextmanager
-def told_failures(place: Path) -> Iterator[None]:
+def explain_write_errors(place: Path) -> Iterator[None]:
     """A full disk or a missing permission, told with what is still good."""
     try:
         yield

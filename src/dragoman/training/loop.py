@@ -1,6 +1,6 @@
 """The training loop: batches, gradient, step; at the end of each round an evaluation, until a rule says why it is over.
 
-A round is an epoch of a `BatchStream` (or so many steps, if the selection says so), or one batch of any other
+A round is an epoch of a `BatchStream` (or so many steps, if the validation says so), or one batch of any other
 iterable. Everything that decides how a training goes on is in theta, the moments, the average and `Training.state()`:
 dropout masks and the order of batches are functions of the seed and of where the training stands.
 """
@@ -21,10 +21,10 @@ from dragoman.data.batching import BatchStream
 from dragoman.engines.compute import fast_compute
 from dragoman.errors import ConfigurationError, DragomanWarning, FileFormatError, NonFiniteError
 from dragoman.graph import Array
-from dragoman.layers import Run
+from dragoman.layers import ForwardContext
 from dragoman.loss import Loss, LossIndex
 from dragoman.networks import Network
-from dragoman.operations import Noise
+from dragoman.operations import DropoutKey
 from dragoman.optimization import Falling, Optimizer, Plateau, Schedule, clipping_factor, gradient_norm
 from dragoman.training.averaging import averaged, follow
 from dragoman.training.budget import BudgetPlan
@@ -32,16 +32,16 @@ from dragoman.training.checkpoints import Checkpoints, check_finite
 from dragoman.training.record import History, Record, overfitting
 from dragoman.training.resuming import restore, state_of
 from dragoman.training.scheduled import Writing, with_own_outputs
-from dragoman.training.selection import Selection, Tally
-from dragoman.training.state import StateError, check_state
-from dragoman.training.stopping import Stopping, told_time
+from dragoman.training.state import StateError, check_state, with_current_names
+from dragoman.training.stopping import Stopping, format_time
+from dragoman.training.validation import LossMean, Validation
 from dragoman.training.workers import Workers
 
 T = TypeVar("T")
 WORTH_TELLING = 0.2  # of the planned steps: a smaller change of plan is in the history alone
 
 
-class Watcher:
+class Callback:
     """Is told what happens. This one does nothing with it."""
 
     def step(self, step: int, loss: Loss, training: Training) -> None:
@@ -87,8 +87,8 @@ class Training:
     loss_index: LossIndex = field(default_factory=LossIndex)
     clip: float = math.inf
     seed: int = 0
-    watch: Watcher = field(default_factory=Watcher)
-    selection: Selection | None = None
+    watch: Callback = field(default_factory=Callback)
+    validation: Validation | None = None
     accumulate: int = 1  # batches whose gradients make one step
     averaging: float = 0.0  # decay of the moving average of theta that is evaluated and kept; 0: theta itself
     own_outputs: Callable[[int], float] = lambda t: 0.0  # share of the labels read that are its own, after t steps
@@ -101,11 +101,11 @@ class Training:
     judge_start: bool = False  # evaluate the network before the first step: nothing worse is kept
     plan: BudgetPlan | None = None  # plans the number of steps by the clock, in place of `stopping.steps`
 
-    tally: Tally = field(default_factory=Tally, init=False)
+    loss_mean: LossMean = field(default_factory=LossMean, init=False)
     average: Array | None = field(default=None, init=False)
-    merit: float = field(default=-math.inf, init=False)  # of the best round
-    waited: int = field(default=0, init=False)  # rounds since then
-    rounds: int = field(default=0, init=False)
+    best_score: float = field(default=-math.inf, init=False)  # of the best round
+    bad_evaluations: int = field(default=0, init=False)  # rounds since then
+    evaluations: int = field(default=0, init=False)
     seconds: float = field(default=0.0, init=False)
     busy: float = field(default=0.0, init=False)  # seconds of this round spent in steps
     tokens: int = field(default=0, init=False)  # labels read in this round
@@ -119,8 +119,8 @@ class Training:
             raise ConfigurationError(f"a step takes at least one batch, got accumulate = {self.accumulate}")
         if not 0 <= self.averaging < 1:
             raise ConfigurationError(f"averaging is at least 0 and below 1, got {self.averaging}")
-        if self.stopping.patience is not None and self.selection is None:
-            raise ConfigurationError("patience counts evaluations, but there is no selection part to evaluate")
+        if self.stopping.patience is not None and self.validation is None:
+            raise ConfigurationError("patience counts evaluations, but there is no validation part to evaluate")
         if self.stopping.epochs is not None and not isinstance(self.batches, BatchStream):
             raise ConfigurationError("epochs are counted by a BatchStream; limit other batches by steps or seconds")
         if self.averaging:
@@ -155,9 +155,9 @@ class Training:
             return outcome
         if self.plan is not None:
             self.plan.start(self.optimizer.t, self.now())
-        if self.judge_start and self.selection is not None and not self.rounds and not self.optimizer.t:
+        if self.judge_start and self.validation is not None and not self.evaluations and not self.optimizer.t:
             self.optimizer.make_moments(self.network.theta)  # a checkpoint has them
-            reason = self._end_round(None, outcome)
+            reason = self._end_evaluation(None, outcome)
             if reason is not None:
                 outcome.reason = reason
                 return outcome
@@ -166,8 +166,8 @@ class Training:
             with np.errstate(all="ignore"):  # what overflows is told once, by _checked or by the checkpoint
                 loss = self._step(supply)
             if loss is None:
-                if self.tally.batches:  # a round that nothing else will end
-                    outcome.reason = self._end_round(outcome.reason, outcome) or outcome.reason
+                if self.loss_mean.batches:  # a round that nothing else will end
+                    outcome.reason = self._end_evaluation(outcome.reason, outcome) or outcome.reason
                 break
             reason = self._after_step(loss, outcome)
             if reason is not None:
@@ -177,20 +177,20 @@ class Training:
 
     def _step(self, supply: Iterator[Batch]) -> Loss | None:
         """One update from `accumulate` batches; None when there are no more."""
-        started, theta, tally = time.monotonic(), self.network.theta, Tally()
+        started, theta, loss_mean = time.monotonic(), self.network.theta, LossMean()
         gradient: Array | None = None
         for batch in self._taken(supply):
-            noise = Noise(self.seed, self.optimizer.t * self.accumulate + tally.batches + 1)
+            noise = DropoutKey(self.seed, self.optimizer.t * self.accumulate + loss_mean.batches + 1)
             loss, found = self._differentiate(batch, noise)
             if self.accumulate > 1:
                 found = found * loss.positions  # a copy: the next batch writes over what it is given
             gradient = found if gradient is None else gradient + found
-            tally.add(loss)
+            loss_mean.add(loss)
             self.tokens += len(batch.labels) + (0 if batch.source is None else len(batch.source.labels))
         if gradient is None:
             return None
-        if self.accumulate > 1 and tally.positions:
-            gradient /= tally.positions
+        if self.accumulate > 1 and loss_mean.positions:
+            gradient /= loss_mean.positions
         each = self.workers.map
         self.norm = gradient_norm(theta, gradient, each)
         factor = self._checked(lambda: clipping_factor(self.norm, self.clip))
@@ -200,7 +200,7 @@ class Training:
             decay = min(self.averaging, self.optimizer.t / (self.optimizer.t + 9))
             follow(self.average, theta, decay, each)
         self.busy += time.monotonic() - started
-        return tally.total()
+        return loss_mean.total()
 
     def _taken(self, supply: Iterator[Batch]) -> Iterator[Batch]:
         """The batches of one step; an epoch's last step may have fewer."""
@@ -212,13 +212,15 @@ class Training:
             if self._epoch_over:
                 return
 
-    def _differentiate(self, batch: Batch, noise: Noise) -> tuple[Loss, Array]:
+    def _differentiate(self, batch: Batch, noise: DropoutKey) -> tuple[Loss, Array]:
         share, network = self.own_outputs(self.optimizer.t), self.network
 
         def prepare(shard: Batch) -> Batch:
             return with_own_outputs(cast(Writing, network), shard, share, noise) if share else shard
 
-        return self._checked(lambda: self.workers.differentiate(self.loss_index, network, batch, Run(noise), prepare))
+        return self._checked(
+            lambda: self.workers.differentiate(self.loss_index, network, batch, ForwardContext(noise), prepare)
+        )
 
     def _checked(self, compute: Callable[[], T], step: int | None = None) -> T:
         """A number that is not finite ends the training here, before anything is written."""
@@ -232,14 +234,14 @@ class Training:
     def _after_step(self, loss: Loss, outcome: Outcome) -> str | None:
         """Tell, evaluate, save; why to stop, or None."""
         t = self.optimizer.t
-        self.tally.add(loss)
+        self.loss_mean.add(loss)
         if self.plan is not None and self.plan.due(self.now()):
             self._plan_again(self.plan)
         self.watch.step(t, loss, self)
         limit = self.stopping.limit(t, self.epochs_done, self.now())
         signal = self.interrupted()
-        if limit is not None or self._round_over:
-            reason = self._end_round(limit, outcome)
+        if limit is not None or self._evaluation_due:
+            reason = self._end_evaluation(limit, outcome)
             if reason is not None:
                 return reason
         if signal is not None:
@@ -250,7 +252,7 @@ class Training:
             self.save(best=False)
         return None
 
-    def _end_round(self, limit: str | None, outcome: Outcome) -> str | None:
+    def _end_evaluation(self, limit: str | None, outcome: Outcome) -> str | None:
         began, record = self.now(), self._evaluated()
         self._check_finite()
         if self.plan is not None:
@@ -260,11 +262,11 @@ class Training:
             record = replace(record, planned_steps=self.plan.steps, new_plans=tuple(self.plan.new_plans))
             self.plan.new_plans = []
         outcome.records.append(record)
-        self.rounds += 1
+        self.evaluations += 1
         limit = limit or self.stopping.limit(record.step, self.epochs_done, self.now())  # evaluating takes time
-        reason = self.stopping.goal(record.training, self.waited) or limit
+        reason = self.stopping.goal(record.training, self.bad_evaluations) or limit
         self.ended, self.last = reason, record.training if record.training.positions else None
-        self.tally, self.busy, self.tokens = Tally(), 0.0, 0
+        self.loss_mean, self.busy, self.tokens = LossMean(), 0.0, 0
         if self.history is not None:
             self.history.append(record.as_dict())
         if record.best:
@@ -278,16 +280,16 @@ class Training:
     def _evaluated(self) -> Record:
         """The record of the round that ends here."""
         selected, scores, best = None, {}, False
-        training = self.tally.total()
-        if self.selection is not None:
-            selection = self.selection
+        training = self.loss_mean.total()
+        if self.validation is not None:
+            validation = self.validation
             with averaged(self.network.theta, self.average), np.errstate(all="ignore"):
-                selected = self._checked(lambda: selection.evaluate(self.network, self.workers), self.optimizer.t)
-                found = self.selection.scores(self.network) if self.selection.scores else {}
+                selected = self._checked(lambda: validation.evaluate(self.network, self.workers), self.optimizer.t)
+                found = self.validation.scores(self.network) if self.validation.scores else {}
             scores = {name: float(value) for name, value in found.items()}
-            merit = self.selection.merit(selected, scores)
-            best = merit > self.merit
-            self.merit, self.waited = (merit, 0) if best else (self.merit, self.waited + 1)
+            score = self.validation.score(selected, scores)
+            best = score > self.best_score
+            self.best_score, self.bad_evaluations = (score, 0) if best else (self.best_score, self.bad_evaluations + 1)
         if isinstance(self.schedule, Plateau):
             self.schedule.observe(training.index if selected is None else selected.error)
         return Record(
@@ -306,7 +308,7 @@ class Training:
     def _plan_again(self, plan: BudgetPlan) -> None:
         """Let training and the fall of its rate end in time, if the pace has changed."""
         t, before = self.optimizer.t, self.told_steps
-        steps = plan.check(t, self.now(), self.steps_per_round)
+        steps = plan.check(t, self.now(), self.steps_per_evaluation)
         if steps is None:
             return
         self.stopping = replace(self.stopping, steps=steps)
@@ -316,7 +318,7 @@ class Training:
             self.told_steps = steps
             self.watch.notice(
                 f"step {t:,}: the pace has changed, so {steps:,} steps are planned instead of {before:,} to fit into "
-                f"{told_time(plan.budget)}"
+                f"{format_time(plan.budget)}"
             )
 
     def _watch_overfitting(self) -> None:
@@ -343,16 +345,16 @@ class Training:
         return isinstance(self.batches, BatchStream) and self.batches.position == self.batches.batches_in_epoch
 
     @property
-    def _round_over(self) -> bool:
-        if self.selection is not None and self.selection.every is not None:
-            return self.optimizer.t % self.selection.every == 0
+    def _evaluation_due(self) -> bool:
+        if self.validation is not None and self.validation.every is not None:
+            return self.optimizer.t % self.validation.every == 0
         return self._epoch_over or not isinstance(self.batches, BatchStream)
 
     @property
-    def steps_per_round(self) -> float:
+    def steps_per_evaluation(self) -> float:
         """Steps from one evaluation to the next."""
-        if self.selection is not None and self.selection.every is not None:
-            return self.selection.every
+        if self.validation is not None and self.validation.every is not None:
+            return self.validation.every
         return (
             math.ceil(self.batches.batches_in_epoch / self.accumulate) if isinstance(self.batches, BatchStream) else 1
         )
@@ -372,7 +374,7 @@ class Training:
         return arrays if self.average is None else {**arrays, "average": self.average}
 
     def _check_finite(self) -> None:
-        """The error may be finite where a weight is not: one that the selection part does not use."""
+        """The error may be finite where a weight is not: one that the validation part does not use."""
         latest = None if self.checkpoints is None else self.checkpoints.named("latest")
         check_finite(self.optimizer.t, self._arrays(), latest)
 
@@ -394,6 +396,7 @@ class Training:
         arrays, state = found
         name = str(self.checkpoints.named("latest"))
         try:
+            state = with_current_names(state)
             check_state(state)
             restore(self, arrays, state)
         except (StateError, KeyError, TypeError, ValueError) as error:
@@ -414,8 +417,8 @@ def train(
     loss_index: LossIndex | None = None,
     clip: float = math.inf,
     seed: int = 0,
-    watch: Watcher | None = None,
-    selection: Selection | None = None,
+    watch: Callback | None = None,
+    validation: Validation | None = None,
 ) -> Outcome:
     """Minimise the loss index over a stream of batches; theta changes in place. `Training` has all the settings."""
     return Training(
@@ -427,6 +430,6 @@ def train(
         loss_index or LossIndex(),
         clip,
         seed,
-        watch or Watcher(),
-        selection,
+        watch or Callback(),
+        validation,
     ).run()

@@ -25,7 +25,7 @@ class Pace:
 
     def __init__(self, most: int) -> None:
         # as many threads as there are shards, then as few as take twice, three times ... as many rounds
-        self._counts = sorted({math.ceil(most / rounds) for rounds in range(1, most + 1)}, reverse=True)
+        self._counts = sorted({math.ceil(most / evaluations) for evaluations in range(1, most + 1)}, reverse=True)
         self._at = 0  # the count in use
         self._seconds = math.nan  # that a row takes with it
         self._trial: list[float] = []  # seconds of a row in each step of a trial

@@ -1,4 +1,4 @@
-"""What a round of training did, and what the selection part said of it: one line of history.jsonl."""
+"""What a round of training did, and what the validation part said of it: one line of history.jsonl."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from dragoman.training import checkpoints
 
 WAITED = 2  # evaluations after the best one before overfitting is spoken of: one alone may be noise
 
-COMPARED = ("step", "training_error", "selection_error")
+# what version 0.1.0 wrote
+RENAMED = {f"selection_{what}": f"validation_{what}" for what in ("error", "accuracy")}
+COMPARED = ("step", "training_error", "validation_error")
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class Record:
     rate: float
     seconds: float  # since the training began, pauses left out
     tokens_per_second: float = math.nan
-    selection: Loss | None = None
+    validation: Loss | None = None
     scores: dict[str, float] = field(default_factory=dict)  # what else was measured: bleu, chrf
     best: bool = False
     planned_steps: int | None = None  # of a training with a time budget
@@ -42,8 +44,8 @@ class Record:
             "epoch": round(self.epoch, 4),
             "training_error": self.training.error,
             "training_accuracy": self.training.accuracy,
-            "selection_error": None if self.selection is None else self.selection.error,
-            "selection_accuracy": None if self.selection is None else self.selection.accuracy,
+            "validation_error": None if self.validation is None else self.validation.error,
+            "validation_accuracy": None if self.validation is None else self.validation.accuracy,
             **self.scores,
             "rate": self.rate,
             "gradient_norm": self.norm,
@@ -57,19 +59,19 @@ class Record:
 
 
 def overfitting(history: Sequence[dict[str, Any]]) -> str | None:
-    """What to tell when the selection error rises while the training error falls (thesis 6.1), or None."""
+    """What to tell when the validation error rises while the training error falls (thesis 6.1), or None."""
     known = [line for line in history if all(isinstance(line.get(name), int | float) for name in COMPARED)]
     if len(known) <= WAITED:
         return None
-    best = min(range(len(known)), key=lambda i: float(known[i]["selection_error"]))
+    best = min(range(len(known)), key=lambda i: float(known[i]["validation_error"]))
     since = known[best:]
-    rising = len(since) > WAITED and since[-1]["selection_error"] > since[0]["selection_error"]
+    rising = len(since) > WAITED and since[-1]["validation_error"] > since[0]["validation_error"]
     if not rising or not since[-1]["training_error"] < since[0]["training_error"]:
         return None
     return (
         f"overfitting: since step {since[0]['step']} the training error fell from {since[0]['training_error']:.4f} to "
-        f"{since[-1]['training_error']:.4f}, but the selection error rose from {since[0]['selection_error']:.4f} to "
-        f"{since[-1]['selection_error']:.4f}; more data, more dropout or a smaller network would help"
+        f"{since[-1]['training_error']:.4f}, but the validation error rose from {since[0]['validation_error']:.4f} to "
+        f"{since[-1]['validation_error']:.4f}; more data, more dropout or a smaller network would help"
     )
 
 
@@ -140,4 +142,7 @@ def _object(line: bytes) -> dict[str, Any] | None:
         found = json.loads(line)
     except ValueError:
         return None
-    return found if isinstance(found, dict) else None
+    if not isinstance(found, dict):
+        return None
+    named: dict[str, Any] = found
+    return {RENAMED.get(name, name): value for name, value in named.items()}

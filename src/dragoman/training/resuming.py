@@ -14,8 +14,8 @@ from dragoman.loss import Loss
 from dragoman.networks import Network
 from dragoman.optimization import Falling, Plateau
 from dragoman.training.checkpoints import VERSION
-from dragoman.training.selection import Tally
 from dragoman.training.state import StateError
+from dragoman.training.validation import LossMean
 
 if TYPE_CHECKING:
     from dragoman.training.loop import Training
@@ -31,12 +31,18 @@ def state_of(training: Training) -> dict[str, Any]:
         "step": training.optimizer.t,
         "age": training.optimizer.age,
         "stream": training.batches.state() if isinstance(training.batches, BatchStream) else None,
-        "schedule": plateau and {"rate": plateau.rate, "best": plateau.best, "waited": plateau.waited},
+        "schedule": plateau
+        and {"rate": plateau.rate, "best": plateau.best, "bad_evaluations": plateau.bad_evaluations},
         **_plan_state(training),
-        "tally": [training.tally.error, training.tally.hits, training.tally.positions, training.tally.batches],
-        "merit": training.merit if math.isfinite(training.merit) else None,
-        "waited": training.waited,
-        "rounds": training.rounds,
+        "loss_mean": [
+            training.loss_mean.error,
+            training.loss_mean.hits,
+            training.loss_mean.positions,
+            training.loss_mean.batches,
+        ],
+        "best_score": training.best_score if math.isfinite(training.best_score) else None,
+        "bad_evaluations": training.bad_evaluations,
+        "evaluations": training.evaluations,
         "tokens": training.tokens,
         "busy": training.busy,
         "seconds": training.now(),
@@ -79,10 +85,10 @@ def restore(training: Training, arrays: dict[str, Array], state: dict[str, Any])
         training.batches.seek(**state["stream"])
     if isinstance(training.schedule, Plateau):
         saved = state["schedule"]
-        training.schedule.rate, training.schedule.best, training.schedule.waited = (
+        training.schedule.rate, training.schedule.best, training.schedule.bad_evaluations = (
             saved["rate"],
             saved["best"],
-            saved["waited"],
+            saved["bad_evaluations"],
         )
     if isinstance(training.schedule, Falling) and state.get("replanned") is not None:
         training.schedule = training.schedule.restored(state["replanned"])
@@ -90,27 +96,28 @@ def restore(training: Training, arrays: dict[str, Array], state: dict[str, Any])
         training.plan.restore(state["plan"])
         training.told_steps = training.plan.steps
         training.stopping = replace(training.stopping, steps=training.plan.steps)
-    training.merit = -math.inf if state["merit"] is None else state["merit"]
-    training.waited, training.rounds, training.tokens = state["waited"], state["rounds"], state["tokens"]
+    training.best_score = -math.inf if state["best_score"] is None else state["best_score"]
+    training.bad_evaluations, training.evaluations = state["bad_evaluations"], state["evaluations"]
+    training.tokens = state["tokens"]
     training.seconds, training.busy = state["seconds"], state["busy"]
-    error, hits, positions, batches = state["tally"]
-    training.tally = Tally(error, hits, positions, Loss(0.0, 0.0, 0.0, 0.0) if batches else None, batches)
+    error, hits, positions, batches = state["loss_mean"]
+    training.loss_mean = LossMean(error, hits, positions, Loss(0.0, 0.0, 0.0, 0.0) if batches else None, batches)
     _resume_history(training)
     training.last = None if state["last"] is None else Loss(**state["last"])
     training.ended = None if state["ended"] is None else _still_ended(training)
 
 
 def _resume_history(training: Training) -> None:
-    """`rounds` counts the lines of the history: where some were lost, those that are left."""
+    """`evaluations` counts the lines of the history: where some were lost, those that are left."""
     if training.history is not None:
-        training.rounds, lost = training.history.keep(training.rounds)
+        training.evaluations, lost = training.history.keep(training.evaluations)
         if lost is not None:
             training.watch.notice(lost)
 
 
 def _still_ended(training: Training) -> str | None:
     """Why a finished training is still over, or None when its rules were widened since."""
-    goal = None if training.last is None else training.stopping.goal(training.last, training.waited)
+    goal = None if training.last is None else training.stopping.goal(training.last, training.bad_evaluations)
     return goal or training.stopping.limit(training.optimizer.t, training.epochs_done, training.seconds)
 
 

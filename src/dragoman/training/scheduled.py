@@ -9,7 +9,7 @@ import numpy as np
 
 from dragoman.batch import END, Batch
 from dragoman.graph import Array
-from dragoman.operations import Noise
+from dragoman.operations import DropoutKey
 
 SITE = 2**31  # of the draw among the sites of a network's dropout, which are few
 
@@ -22,7 +22,7 @@ class Writing(Protocol):
     def step(self, state: Any, labels: Array) -> tuple[Array, Any]: ...
 
 
-def with_own_outputs(network: Writing, batch: Batch, share: float, noise: Noise) -> Batch:
+def with_own_outputs(network: Writing, batch: Batch, share: float, noise: DropoutKey) -> Batch:
     """The batch with a share of the labels read replaced by what the network itself writes there.
 
     What is fed back is the most probable label (book, (7.3): T is the argmax and then its embedding), and nothing is

@@ -32,7 +32,7 @@ class StreamState(Strict):
 class PlateauState(Strict):
     rate: FiniteFloat = Field(ge=0)
     best: float  # infinity before the first observation
-    waited: Count
+    bad_evaluations: Count
 
 
 class PlanState(Strict):
@@ -75,15 +75,26 @@ class SavedState(Strict):
     schedule: PlateauState | None = None
     plan: PlanState | None = None
     replanned: ReplannedState | None = None
-    tally: list[float] = Field(min_length=4, max_length=4)
-    merit: FiniteFloat | None
-    waited: Count
-    rounds: Count
+    loss_mean: list[float] = Field(min_length=4, max_length=4)
+    best_score: FiniteFloat | None
+    bad_evaluations: Count
+    evaluations: Count
     tokens: Count
     busy: FiniteFloat
     seconds: FiniteFloat
     ended: str | None
     last: LossState | None
+
+
+RENAMED = {"tally": "loss_mean", "merit": "best_score", "waited": "bad_evaluations", "rounds": "evaluations"}
+
+
+def with_current_names(state: dict[str, Any]) -> dict[str, Any]:
+    """A state with the keys of this version: version 0.1.0 had other names for some."""
+    renamed = {RENAMED.get(name, name): value for name, value in state.items()}
+    if isinstance(renamed.get("schedule"), dict):
+        renamed["schedule"] = {RENAMED.get(name, name): value for name, value in renamed["schedule"].items()}
+    return renamed
 
 
 def check_state(state: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ class Stopping:
 
     steps, epochs, seconds   how far to go at most
     loss_goal, accuracy_goal  of the training part, over one round (an epoch, or what lies between two evaluations)
-    patience                 rounds in a row without a better selection
+    patience                 rounds in a row without a better validation
     """
 
     steps: int | None = None
@@ -40,10 +40,10 @@ class Stopping:
         if self.epochs is not None and epochs_done >= self.epochs:
             return "the one epoch was done" if self.epochs == 1 else f"all {self.epochs} epochs were done"
         if self.seconds is not None and seconds >= self.seconds:
-            return f"the budget of {told_time(self.seconds)} is used up"
+            return f"the budget of {format_time(self.seconds)} is used up"
         return None
 
-    def goal(self, training: Loss, waited: int = 0) -> str | None:
+    def goal(self, training: Loss, bad_evaluations: int = 0) -> str | None:
         """Which goal a round reached, or None to go on."""
         if self.loss_goal is not None and training.index <= self.loss_goal:
             return f"the loss {training.index:.4g} reached the goal {self.loss_goal:g}"
@@ -54,12 +54,12 @@ class Stopping:
             )
         if self.accuracy_goal is not None and training.accuracy >= self.accuracy_goal:
             return f"the accuracy {training.accuracy:.4g} reached the goal {self.accuracy_goal:g}"
-        if self.patience is not None and waited >= self.patience:
-            return f"{waited} evaluations in a row brought nothing better (patience)"
+        if self.patience is not None and bad_evaluations >= self.patience:
+            return f"{bad_evaluations} evaluations in a row brought nothing better (patience)"
         return None
 
 
-def told_time(seconds: float) -> str:
+def format_time(seconds: float) -> str:
     """3725 -> 1 h 2 min; 95 -> 1 min 35 s; 7.3 -> 7.3 s"""
     if seconds >= 3600:
         return f"{int(seconds // 3600)} h {int(seconds % 3600 // 60)} min"

@@ -6,16 +6,16 @@ from pathlib import Path
 
 from dragoman.errors import ConfigurationError
 from dragoman.loss import Loss
-from dragoman.training.loop import Training, Watcher
+from dragoman.training.loop import Callback, Training
 from dragoman.training.record import Record
 
 EVERY = 20  # steps
 
 
-class TensorBoard(Watcher):
+class TensorBoard(Callback):
     """Writes event files, and tells another watcher everything it is told."""
 
-    def __init__(self, directory: Path, other: Watcher) -> None:
+    def __init__(self, directory: Path, other: Callback) -> None:
         try:
             from tensorboardX import SummaryWriter
         except ImportError:

@@ -17,12 +17,12 @@ import numpy as np
 from dragoman.batch import Batch
 from dragoman.engines import aside, turns
 from dragoman.errors import ConfigurationError
-from dragoman.graph import Array, Gathering
-from dragoman.layers import Run
+from dragoman.graph import Array, GradientReducer
+from dragoman.layers import ForwardContext
 from dragoman.loss import Loss, LossIndex
 from dragoman.networks import Network
-from dragoman.training.crew import Crew
 from dragoman.training.pace import Pace
+from dragoman.training.thread_pool import ThreadPool
 
 MOST_THREADS = 256  # each has its shard and its memory, and more cores than that are counted
 USUAL = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}  # what NumPy tells, unless asked
@@ -88,7 +88,7 @@ class Workers:
         check_threads(threads)
         keep_pages()
         self.threads = threads
-        self._crew = Crew(threads - 1)
+        self._crew = ThreadPool(threads - 1)
         self._pace = Pace(threads)
         self._taken = Lock()  # by the call that has the threads
         self._gradients = local()  # every thread that calls has its own
@@ -141,7 +141,7 @@ class Workers:
         loss_index: LossIndex,
         network: Network,
         batch: Batch,
-        run: Run,
+        run: ForwardContext,
         prepare: Callable[[Batch], Batch] = lambda shard: shard,
     ) -> tuple[Loss, Array]:
         """The loss of a batch and its gradient, summed over the shards in their order.
@@ -150,13 +150,13 @@ class Workers:
         """
         shards, total = batch.shards(self.threads), batch.weight
         gradient, views = self._make_room(network)
-        gathering = Gathering(views, len(shards), aside)
+        gradient_reducer = GradientReducer(views, len(shards), aside)
 
         def differentiate(number: int) -> tuple[float, float]:
-            with gathering.share(number) as share:
+            with gradient_reducer.share(number) as share:
                 return loss_index.differentiate_error(network, prepare(shards[number]), share, run, total)
 
-        found = self.map(differentiate, range(len(shards)), gathering.end, len(batch.labels))
+        found = self.map(differentiate, range(len(shards)), gradient_reducer.end, len(batch.labels))
         error, hits = sum(e for e, _ in found), sum(h for _, h in found)
         return loss_index.regularized(network, error, hits, total, gradient), gradient
 

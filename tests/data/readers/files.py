@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 
-from dragoman.data.readers import Layout, Problems, Reading, read_records
+from dragoman.data.readers import Layout, ReadErrors, Reading, read_records
 
 Pair = tuple[str, str]
 
@@ -123,7 +123,7 @@ def fields(names: str | Sequence[str], layout: Layout | None = None, **options: 
     return [record.fields for record in reading(names, layout, **options)]
 
 
-def lines(names: str | Sequence[str], layout: Layout | None = None, **options: str) -> tuple[list[int], Problems]:
+def lines(names: str | Sequence[str], layout: Layout | None = None, **options: str) -> tuple[list[int], ReadErrors]:
     """The lines of the records, with bad ones left out, and the account of those."""
     read = reading(names, layout, on_bad_line="skip", **options)
     return [record.line for record in read], read.problems
@@ -134,7 +134,7 @@ def reading(names: str | Sequence[str], layout: Layout | None = None, **options:
     return read_records(listed, layout or Layout(), **options)  # type: ignore[arg-type]
 
 
-def account(problems: Problems) -> list[tuple[str, int]]:
+def account(problems: ReadErrors) -> list[tuple[str, int]]:
     """(reason, line) of the examples, in the order of their lines."""
     found = [(problem.reason, problem.line) for kept in problems.examples.values() for problem in kept]
     return sorted(found, key=lambda one: one[1])

@@ -11,7 +11,7 @@ from dragoman.batch import Batch
 from dragoman.data.tokenizer import FIRST, Kind, Tokenizer
 from dragoman.errors import ConfigurationError, ShapeError
 from dragoman.graph import Parameter, Value, value_of
-from dragoman.layers import Initial, Layer, Run
+from dragoman.layers import ForwardContext, Initializer, Layer
 from dragoman.networks import Network, Transformer, TransformerConfiguration
 from dragoman.operations import embed, linear
 from dragoman.optimization import Adam, Constant
@@ -38,7 +38,7 @@ def test_labels_know_their_words(kind: Kind) -> None:
 def small_network(tied: Literal["none", "output", "all"] = "none") -> Transformer:
     return Transformer(
         TransformerConfiguration(
-            depth=4, perceptron_depth=4, heads=1, tied=tied, source_vocabulary=8, reference_vocabulary=8
+            depth=4, perceptron_depth=4, heads=1, tied=tied, source_vocabulary=8, target_vocabulary=8
         )
     )
 
@@ -100,7 +100,7 @@ class Table(Layer):
 
     table: Value
 
-    def __init__(self, initial: Initial) -> None:
+    def __init__(self, initial: Initializer) -> None:
         self.table = Parameter(initial.normal(8, 4, 1.0))
 
 
@@ -110,12 +110,12 @@ class Other(Network):
     output: Value
 
     def __init__(self) -> None:
-        initial = Initial(0)
+        initial = Initializer(0)
         self.source_embedding = Table(initial)
         self.output = Parameter(initial.normal(4, 8, 1.0))
         self._bind()
 
-    def __call__(self, batch: Batch, run: Run | None = None) -> Value:
+    def __call__(self, batch: Batch, run: ForwardContext | None = None) -> Value:
         return linear(embed(self.source_embedding.table, labels=batch.labels), self.output)
 
 

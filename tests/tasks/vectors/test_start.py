@@ -15,7 +15,7 @@ from dragoman.graph import Array, value_of
 from dragoman.tasks import training
 from dragoman.tasks.configuration import configuration, resolved
 from dragoman.tasks.training import train_translator
-from dragoman.tasks.vectors.embeddings import words_of
+from dragoman.tasks.vectors.embeddings import EMBEDDINGS, words_of
 from dragoman.tasks.vectors.words import WordVectors
 from tests.tasks.models import PAIRS, tiny
 
@@ -35,7 +35,7 @@ def made(path: Path, texts: list[str], depth: int = DEPTH) -> WordVectors:
 def files(tmp_path: Path) -> dict[str, str]:
     made(tmp_path / "en.bin", [source for source, _ in PAIRS])
     made(tmp_path / "es.txt", [reference for _, reference in PAIRS])
-    return {"source": str(tmp_path / "en.bin"), "reference": str(tmp_path / "es.txt")}
+    return {"source": str(tmp_path / "en.bin"), "target": str(tmp_path / "es.txt")}
 
 
 def trained(files: dict[str, Any], out: Path, *changes: dict[str, Any]) -> tuple[Translator, list[str]]:
@@ -44,9 +44,9 @@ def trained(files: dict[str, Any], out: Path, *changes: dict[str, Any]) -> tuple
     return translator, told
 
 
-def row_of(translator: Translator, side: str, word: str) -> Array:
+def row_of(translator: Translator, side: Any, word: str) -> Array:
     tokenizer = getattr(translator, f"{side}_tokenizer")
-    table = value_of(getattr(translator.network, f"{side}_embedding").table)
+    table = value_of(getattr(translator.network, EMBEDDINGS[side]).table)
     found: Array = table[words_of(tokenizer).index(word)]
     return found
 
@@ -66,7 +66,7 @@ def test_embeddings_begin_with_vectors_and_stay_or_are_trained(
         chosen["network"] = {"depth": DEPTH, "units": 16}
     told: list[str] = []
     translator, _ = train_translator(chosen, tmp_path / "model", tell=told.append)
-    for side, word in (("source", "The"), ("reference", "casa")):
+    for side, word in (("source", "The"), ("target", "casa")):
         row, vector = row_of(translator, side, word), WordVectors.load(files[side])[word.lower()]
         if freeze:
             assert cosine(row, vector) == pytest.approx(1, abs=1e-6)
@@ -79,8 +79,8 @@ def test_embeddings_begin_with_vectors_and_stay_or_are_trained(
 
 
 def test_one_side_alone_is_filled_and_frozen(files: dict[str, str], tmp_path: Path) -> None:
-    translator, told = trained({"reference": files["reference"], "freeze": True}, tmp_path / "model")
-    assert cosine(row_of(translator, "reference", "casa"), WordVectors.load(files["reference"])["casa"]) > 0.99999
+    translator, told = trained({"target": files["target"], "freeze": True}, tmp_path / "model")
+    assert cosine(row_of(translator, "target", "casa"), WordVectors.load(files["target"])["casa"]) > 0.99999
     assert abs(cosine(row_of(translator, "source", "house"), WordVectors.load(files["source"])["house"])) < 0.9
     assert not any(line.startswith("source embedding") for line in told)
     plain, _ = train_translator(tiny({"stopping": {"epochs": 1}}))
@@ -97,8 +97,8 @@ def test_a_training_goes_on_without_the_files_and_still_leaves_the_tables_alone(
     again, told = trained({**files, "freeze": True}, tmp_path / "model", {"stopping": {"epochs": 2}})
     assert again.facts.training["epochs"] == 2
     assert not any("have a vector" in line for line in told)
-    for side, moved in (("source", False), ("reference", False), ("output", True)):
-        name = f"{side}_embedding.table" if side != "output" else "output.weights"
+    for side, moved in (("source", False), ("target", False), ("output", True)):
+        name = f"{EMBEDDINGS[side]}.table" if side != "output" else "output.weights"
         before, after = (dict(t.network.named_arrays())[name] for t in (first, again))
         assert (before != after).any() is np.bool_(moved), name
     with pytest.raises(ConfigurationError, match=r"start\.vectors\.freeze = True then, False now"):
@@ -109,7 +109,7 @@ def test_a_training_goes_on_without_the_files_and_still_leaves_the_tables_alone(
     ("vectors", "told"),
     [
         ({"source": "gone.bin"}, r"gone\.bin does not exist"),
-        ({"reference": "pairs.txt"}, r"pairs\.txt cannot be read as word vectors"),
+        ({"target": "pairs.txt"}, r"pairs\.txt cannot be read as word vectors"),
     ],
 )
 def test_files_are_looked_at_before_the_data(
@@ -136,8 +136,8 @@ def test_vectors_that_do_not_fit_are_told(files: dict[str, str], tmp_path: Path)
     ):
         trained({"source": str(tmp_path / "deep.txt")}, tmp_path / "model")
     made(tmp_path / "other.txt", ["дом собака"])
-    with pytest.raises(ConfigurationError, match=r"start\.vectors\.reference: .* none of the .*another language\?"):
-        trained({"reference": str(tmp_path / "other.txt")}, tmp_path / "model")
+    with pytest.raises(ConfigurationError, match=r"start\.vectors\.target: .* none of the .*another language\?"):
+        trained({"target": str(tmp_path / "other.txt")}, tmp_path / "model")
     (tmp_path / "cut.bin").write_bytes((tmp_path / "en.bin").read_bytes()[:-5])
     with pytest.raises(DragomanError, match=r"cut\.bin cannot be read as word vectors: it ends after"):
         trained({"source": str(tmp_path / "cut.bin")}, tmp_path / "model")

@@ -35,7 +35,7 @@ class _WholeNetwork:
     def __init__(self) -> None:
         configuration = TransformerConfiguration(
             source_vocabulary=6,
-            reference_vocabulary=7,
+            target_vocabulary=7,
             depth=4,
             perceptron_depth=5,
             heads=2,

@@ -9,7 +9,7 @@ import numpy as np
 from dragoman.analysis.audit.architecture import random
 from dragoman.analysis.audit.claim import Evidence, all_hold, claim, equal, proved
 from dragoman.graph import Array, GradientReport, Tensor, backpropagate, gradient_check
-from dragoman.operations import Noise, activate, add, add_normalize, linear
+from dragoman.operations import DropoutKey, activate, add, add_normalize, linear
 from dragoman.operations.teaching import thesis
 from dragoman.operations.teaching.jacobians import (
     centring_jacobian,
@@ -166,7 +166,7 @@ def addition_inputs() -> Evidence:
 )
 def addition_and_normalization() -> Evidence:
     arguments = random(3, 5), random(3, 5, seed=1), random(5), random(5, seed=1)
-    dropout = Noise(1, 1).dropout(0.3, 0)
+    dropout = DropoutKey(1, 1).dropout(0.3, 0)
     forms = ("inside", "outside")
     return all_hold(
         proved(gradient_check(add_normalize, *arguments, form=form, epsilon=0.1, dropout=dropout)) for form in forms

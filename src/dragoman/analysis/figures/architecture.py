@@ -61,9 +61,9 @@ def _encoder(c: TransformerConfiguration) -> Stack:
 def _decoder(c: TransformerConfiguration) -> Stack:
     attention = _attention(c, "Causal self-attention", c.positions == "relative")
     tied = "" if c.tied == "none" else ", tied to the table"
-    output = Part("output", "Output perceptron", f"$d$ = {c.depth} → $v_R$ = {c.reference_vocabulary:,}{tied}")
+    output = Part("output", "Output perceptron", f"$d$ = {c.depth} → $v_R$ = {c.target_vocabulary:,}{tied}")
     return Stack(
-        _entry(c, "Reference", "v_R", c.reference_vocabulary),
+        _entry(c, "Reference", "v_R", c.target_vocabulary),
         [attention, _attention(c, CROSS), _perceptrons(c)],
         [*_final(c), output, Part("output", "Softmax")],
     )

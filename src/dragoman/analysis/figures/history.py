@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PANELS = ("error", "accuracy")
-CURVES = {"training": "tab:blue", "selection": "tab:orange"}
+CURVES = {"training": "tab:blue", "validation": "tab:orange"}
 
 
 def history_figure(history: Sequence[Mapping[str, Any]]) -> Figure:
-    """Error and accuracy by epoch, of training and of selection (thesis, Figures 11 to 13), the best one marked.
+    """Error and accuracy by epoch, of training and of validation (thesis, Figures 11 to 13), the best one marked.
 
     One mapping for each evaluation, as a training writes them; a number that is missing is passed over.
     """
@@ -80,7 +80,7 @@ def _points(history: Sequence[Mapping[str, Any]], unit: str, name: str) -> tuple
 def _mark_best(axes: Any, history: Sequence[Mapping[str, Any]], unit: str, panel: str) -> None:
     """A ring around the last evaluation that was the best so far: those before it were beaten."""
     best = [line for line in history if line.get("best")][-1:]
-    for curve in ("selection", "training"):
+    for curve in ("validation", "training"):
         (x, y) = _points(best, unit, f"{curve}_{panel}")
         if y:
             axes.axvline(x[0], color="grey", linewidth=0.8, linestyle=":")

@@ -45,10 +45,10 @@ def _encoder(c: RecurrentConfiguration) -> list[Part]:
 
 
 def _decoder(c: RecurrentConfiguration) -> list[Part]:
-    entry = Part("embedding", "Reference embedding", f"$v_R$ = {c.reference_vocabulary:,} → $p$ = {c.depth}")
+    entry = Part("embedding", "Reference embedding", f"$v_R$ = {c.target_vocabulary:,} → $p$ = {c.depth}")
     cell = Part("perceptron", c.cell.upper(), f"$m$ = {c.units} units")
     wide = 2 * c.units if c.context == "every_step" else c.units
-    output = Part("output", "Output perceptron", f"{wide} → $v_R$ = {c.reference_vocabulary:,}")
+    output = Part("output", "Output perceptron", f"{wide} → $v_R$ = {c.target_vocabulary:,}")
     shown = {
         "initial": [],
         "every_step": [Part("addition", "Beside the last state of the source", f"{c.depth} + {c.units} columns")],

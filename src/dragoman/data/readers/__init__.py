@@ -23,7 +23,7 @@ from dragoman.data.readers.series import Series, read_series
 from dragoman.data.readers.table import CSV, TSV
 from dragoman.data.readers.tmx import TMX
 from dragoman.data.readers.xliff import XLIFF
-from dragoman.data.records import OnBadLine, Problem, Problems, Record
+from dragoman.data.records import OnBadLine, Problem, ReadErrors, Record
 from dragoman.data.source import STANDARD_INPUT, Source
 from dragoman.errors import ConfigurationError, DataError
 
@@ -33,7 +33,7 @@ __all__ = [
     "Kind",
     "Layout",
     "Problem",
-    "Problems",
+    "ReadErrors",
     "Reading",
     "Record",
     "Series",
@@ -64,7 +64,7 @@ class Reading:
         if not given:
             raise ConfigurationError("no files given; name at least one, or - for standard input")
         self.layout, self.on_bad_line = layout, on_bad_line
-        self.problems = Problems(on_bad_line)
+        self.problems = ReadErrors(on_bad_line)
         self.sink: Callable[[str, str, int, str], None] | None = None  # told of every line that is left out
         self._sources = [Source(str(name), encoding) for name in given]
         self._formats = [find_format(source, layout, format) for source in self._sources]
@@ -78,10 +78,10 @@ class Reading:
             if self._passes and file.passes_once:
                 raise DataError(f"{file.shown} can be read only once, and it was; save it to a file and name that")
         self._passes += 1
-        self.problems = Problems(self.on_bad_line, sink=self.sink)
+        self.problems = ReadErrors(self.on_bad_line, sink=self.sink)
         return self._records(self.problems)
 
-    def _records(self, problems: Problems) -> Iterator[Record]:
+    def _records(self, problems: ReadErrors) -> Iterator[Record]:
         for source, format in zip(self._sources, self._formats, strict=True):
             yield from format.read(source, self.layout, problems)
 

@@ -10,7 +10,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from dragoman.data.readers.layout import Format, Layout
-from dragoman.data.records import Problems, Record, make_record
+from dragoman.data.records import ReadErrors, Record, make_record
 from dragoman.data.source import Line, Source
 from dragoman.errors import DataError
 
@@ -33,7 +33,7 @@ def parts(source: Source) -> list[Source]:
     return [Source(name.strip(), source.encoding) for name in names]
 
 
-def read_aligned(source: Source, layout: Layout, problems: Problems) -> Iterator[Record]:
+def read_aligned(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[Record]:
     """A bad line is left out with its counterpart, so that the others stay aligned."""
     two = parts(source)
     if len(two) != 2:
@@ -49,7 +49,7 @@ def read_aligned(source: Source, layout: Layout, problems: Problems) -> Iterator
             yield record
 
 
-def _different_length(two: list[Source], first: Line | None, second: Line | None, problems: Problems) -> None:
+def _different_length(two: list[Source], first: Line | None, second: Line | None, problems: ReadErrors) -> None:
     """To leave lines out is to count each that has no counterpart; otherwise both lengths are worth counting."""
     longer, shorter, line = (two[0], two[1], first) if first else (two[1], two[0], second)
     assert line is not None

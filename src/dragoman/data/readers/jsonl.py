@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterator, Sequence
 
 from dragoman.data.readers.layout import Format, Layout, Unusable, as_text, dig
-from dragoman.data.records import Problems, Record, make_record
+from dragoman.data.records import ReadErrors, Record, make_record
 from dragoman.data.source import Source
 from dragoman.errors import ConfigurationError
 
 
-def read_jsonl(source: Source, layout: Layout, problems: Problems) -> Iterator[Record]:
+def read_jsonl(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[Record]:
     """The keys are the chosen columns, or called like the fields: {"source": "Go.", "reference": "Ve."}."""
     keys = _keys(layout, source)
     for line, text in source.lines(problems):

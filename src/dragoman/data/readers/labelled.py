@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dragoman.data.readers.layout import Format, Layout
-from dragoman.data.records import Problems, Record, make_record
+from dragoman.data.records import ReadErrors, Record, make_record
 from dragoman.data.source import Source
 
 
-def read_labelled(source: Source, layout: Layout, problems: Problems) -> Iterator[Record]:
+def read_labelled(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[Record]:
     """Only the first tab parts; others belong to the text. (Choose columns with the format tsv.)"""
     for line, whole in source.lines(problems):
         label, tab, text = whole.partition("\t")

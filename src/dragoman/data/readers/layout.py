@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from dragoman.data.records import Problems, Record
+from dragoman.data.records import ReadErrors, Record
 from dragoman.data.source import LONGEST_LINE, Source
 from dragoman.errors import ConfigurationError
 
@@ -68,7 +68,7 @@ def check_columns(columns: tuple[int | str, ...] | None) -> None:
             raise ConfigurationError(f"columns are counted from 0; there is no column {column}")
 
 
-Reader = Callable[[Source, Layout, Problems], Iterator[Record]]
+Reader = Callable[[Source, Layout, ReadErrors], Iterator[Record]]
 
 
 @dataclass(frozen=True)

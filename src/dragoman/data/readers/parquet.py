@@ -8,14 +8,14 @@ from typing import Any, cast
 
 from dragoman.data.readers.layout import Format, Layout, Unusable, as_text, dig
 from dragoman.data.readers.table import some
-from dragoman.data.records import Problems, Record, make_record
-from dragoman.data.source import STANDARD_INPUT, Source, need_extra
+from dragoman.data.records import ReadErrors, Record, make_record
+from dragoman.data.source import STANDARD_INPUT, Source, require_extra
 from dragoman.errors import DataError
 
 BATCH_ROWS = 1024
 
 
-def read_parquet(source: Source, layout: Layout, problems: Problems) -> Iterator[Record]:
+def read_parquet(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[Record]:
     """Columns are chosen by name or position. Places are rows, counted from 1."""
     row = 0
     for values in _rows(source, layout):
@@ -35,8 +35,8 @@ def _rows(source: Source, layout: Layout) -> Iterator[tuple[Any, ...]]:
     """The values of the chosen columns; what pyarrow dislikes becomes a DataError."""
     if source.name == STANDARD_INPUT or source.compression:
         raise DataError(f"{source.shown}: Parquet is read from places all over the file; give it by name, uncompressed")
-    pyarrow = need_extra("pyarrow", source.shown, "Parquet")
-    parquet = need_extra("pyarrow.parquet", source.shown, "Parquet")
+    pyarrow = require_extra("pyarrow", source.shown, "Parquet")
+    parquet = require_extra("pyarrow.parquet", source.shown, "Parquet")
     with source.open() as stream:
         if not stream.seek(0, io.SEEK_END):
             raise DataError(f"{source.shown} is empty; expected a Parquet file")

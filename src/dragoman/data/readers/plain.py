@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dragoman.data.readers.layout import Format, Layout
-from dragoman.data.records import Problems, Record, make_record
+from dragoman.data.records import ReadErrors, Record, make_record
 from dragoman.data.source import Source
 
 
-def read_plain(source: Source, layout: Layout, problems: Problems) -> Iterator[Record]:
+def read_plain(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[Record]:
     """Blank lines part paragraphs; they hold no text, so passing over them loses none and is no problem."""
     for line, text in source.lines(problems):
         if text.strip() and (record := make_record([text], layout.fields, source.shown, line, problems)):

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from dragoman.data.readers.layout import Format, Layout
-from dragoman.data.records import Problems, Record, make_record
-from dragoman.data.source import Source, need_extra
+from dragoman.data.records import ReadErrors, Record, make_record
+from dragoman.data.source import Source, require_extra
 from dragoman.errors import DataError
 
 LARGEST = 16 << 20  # characters, some 150,000 entries; translate-toolkit reads a catalogue whole
 
 
-def read_po(source: Source, layout: Layout, problems: Problems) -> Iterator[Record]:
+def read_po(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[Record]:
     """Untranslated, fuzzy and obsolete entries are problems. Each plural form is a pair: msgstr[0] belongs to msgid,
     the others to msgid_plural.
     """
@@ -48,8 +48,8 @@ def _unusable(unit: Any, reference: str) -> str:
 
 def _units(source: Source) -> list[Any]:
     """translate-toolkit gets text, decoded here: it would take bytes that are not UTF-8 for Latin-1 silently."""
-    poparser = need_extra("translate.storage.poparser", source.shown, "PO")
-    store = need_extra("translate.storage.pypo", source.shown, "PO").pofile(noheader=True)
+    poparser = require_extra("translate.storage.poparser", source.shown, "PO")
+    store = require_extra("translate.storage.pypo", source.shown, "PO").pofile(noheader=True)
     lines = _lines(source)
     try:
         poparser.parse_units(poparser.PoParseState(lines, store.create_unit), store)

@@ -11,7 +11,7 @@ import numpy as np
 
 from dragoman.data.readers.layout import Unusable, check_columns
 from dragoman.data.readers.table import Row, csv_rows, find_columns
-from dragoman.data.records import OnBadLine, Problems, clean
+from dragoman.data.records import OnBadLine, ReadErrors, clean
 from dragoman.data.source import Source
 from dragoman.errors import DataError
 from dragoman.graph import Array
@@ -23,7 +23,7 @@ class Series:
 
     names: tuple[str, ...]
     values: Array
-    problems: Problems
+    problems: ReadErrors
 
 
 def read_series(
@@ -41,7 +41,7 @@ def read_series(
     """
     chosen = None if columns is None else tuple(columns)
     check_columns(chosen)
-    source, problems = Source(str(name), encoding), Problems(on_bad_line)
+    source, problems = Source(str(name), encoding), ReadErrors(on_bad_line)
     rows = csv_rows(source, problems)
     first = next(rows, None)
     if first is None:

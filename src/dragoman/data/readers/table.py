@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 
 from dragoman.data.readers.layout import Format, Layout
-from dragoman.data.records import Problems, Record, clean, make_record
+from dragoman.data.records import ReadErrors, Record, clean, make_record
 from dragoman.data.source import LONGEST_LINE, Line, Source
 from dragoman.errors import DataError
 
@@ -17,21 +17,21 @@ Row = tuple[int, list[str]]
 Columns = Sequence[int | str] | None
 
 
-def read_tsv(source: Source, layout: Layout, problems: Problems) -> Iterator[Record]:
+def read_tsv(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[Record]:
     """Fields between tabs, nothing quoted: a tab cannot be part of a sentence, a comma or a quote can."""
     return _records(tsv_rows(source, problems), source, layout, problems)
 
 
-def read_csv(source: Source, layout: Layout, problems: Problems) -> Iterator[Record]:
+def read_csv(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[Record]:
     """Fields between commas; a quoted field may hold commas, doubled quotes and line breaks (read as \\n)."""
     return _records(csv_rows(source, problems), source, layout, problems)
 
 
-def tsv_rows(source: Source, problems: Problems) -> Iterator[Row]:
+def tsv_rows(source: Source, problems: ReadErrors) -> Iterator[Row]:
     return ((number, text.split("\t")) for number, text in source.lines(problems))
 
 
-def csv_rows(source: Source, problems: Problems) -> Iterator[Row]:
+def csv_rows(source: Source, problems: ReadErrors) -> Iterator[Row]:
     """Rows with the line they begin on. After a broken row, reading goes on at the line below its first."""
     feed = _RowFeed(source.physical_lines())
     reader = csv.reader(feed, strict=True)
@@ -83,7 +83,7 @@ class _RowFeed:
         self._again.extendleft(reversed(lines))
 
 
-def _records(rows: Iterator[Row], source: Source, layout: Layout, problems: Problems) -> Iterator[Record]:
+def _records(rows: Iterator[Row], source: Source, layout: Layout, problems: ReadErrors) -> Iterator[Record]:
     """The first line is the header, or else sets the number of columns when none are chosen."""
     file, fields, header = source.shown, layout.fields, layout.has_header
     columns: list[int] = []

@@ -7,17 +7,17 @@ from typing import Any
 
 from dragoman.data.readers.layout import Format, Layout
 from dragoman.data.readers.xml_units import has_entities, language_fits, xml_units
-from dragoman.data.records import Problems, Record, make_record
-from dragoman.data.source import Source, need_extra
+from dragoman.data.records import ReadErrors, Record, make_record
+from dragoman.data.source import Source, require_extra
 from dragoman.errors import DataError
 
 Languages = tuple[str, str]
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
-def read_tmx(source: Source, layout: Layout, problems: Problems) -> Iterator[Record]:
+def read_tmx(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[Record]:
     """A unit with several variants of a language gives a pair for each. Inline codes are kept as the text they hold."""
-    unit_class = need_extra("translate.storage.tmx", source.shown, "TMX").tmxunit
+    unit_class = require_extra("translate.storage.tmx", source.shown, "TMX").tmxunit
     languages, header_language, units = layout.languages, "", 0
     for name, element in xml_units(source, "tmx", units=("tu",), context=("header",)):
         if name == "header":
@@ -50,7 +50,7 @@ def _first_languages(found: list[str], source_language: str) -> Languages | None
 
 
 def _pairs(
-    texts: list[tuple[str, str]], languages: Languages, source: Source, line: int, layout: Layout, problems: Problems
+    texts: list[tuple[str, str]], languages: Languages, source: Source, line: int, layout: Layout, problems: ReadErrors
 ) -> Iterator[Record]:
     sides = [[text for language, text in texts if language_fits(language, wanted)] for wanted in languages]
     for wanted, side in zip(languages, sides, strict=True):

@@ -7,17 +7,17 @@ from typing import Any
 
 from dragoman.data.readers.layout import Format, Layout, Unusable
 from dragoman.data.readers.xml_units import has_entities, language_fits, xml_units
-from dragoman.data.records import Problems, Record, make_record
-from dragoman.data.source import Source, need_extra
+from dragoman.data.records import ReadErrors, Record, make_record
+from dragoman.data.source import Source, require_extra
 from dragoman.errors import DataError
 
 UNFINISHED = ("new", "needs-", "initial")
 
 
-def read_xliff(source: Source, layout: Layout, problems: Problems) -> Iterator[Record]:
+def read_xliff(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[Record]:
     """Languages given the other way round turn the pairs round. Untranslated and unfinished units are problems."""
-    first = need_extra("translate.storage.xliff", source.shown, "XLIFF").Xliff1Unit
-    second = need_extra("translate.storage.xliff2", source.shown, "XLIFF").Xliff2Unit
+    first = require_extra("translate.storage.xliff", source.shown, "XLIFF").Xliff1Unit
+    second = require_extra("translate.storage.xliff2", source.shown, "XLIFF").Xliff2Unit
     turned, units = False, 0
     for name, element in xml_units(source, "xliff", units=("trans-unit", "segment"), context=("xliff", "file")):
         if name in ("xliff", "file"):

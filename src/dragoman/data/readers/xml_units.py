@@ -12,7 +12,7 @@ import codecs
 from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 
-from dragoman.data.source import LONGEST_LINE, Source, need_extra
+from dragoman.data.source import LONGEST_LINE, Source, require_extra
 from dragoman.errors import DataError
 
 
@@ -45,7 +45,7 @@ def _is_named(source: Source) -> bool:
 
 def xml_units(source: Source, root: str, units: Sequence[str], context: Sequence[str]) -> Iterator[tuple[str, Any]]:
     """(local name, element) when one of `context` begins and when one of `units` is complete."""
-    etree = need_extra("lxml.etree", source.shown, root.upper())
+    etree = require_extra("lxml.etree", source.shown, root.upper())
     with source.open() as stream:
         metered = _Metered(stream, source)
         try:
@@ -103,7 +103,7 @@ def _forget(element: Any) -> None:
 
 def has_entities(element: Any) -> bool:
     """Whether an entity was left in the text, where it would read as nothing."""
-    return any(True for _ in element.iter(need_extra("lxml.etree", "", "XML").Entity))
+    return any(True for _ in element.iter(require_extra("lxml.etree", "", "XML").Entity))
 
 
 def language_fits(found: str, wanted: str) -> bool:

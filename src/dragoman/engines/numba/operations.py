@@ -13,7 +13,7 @@ from dragoman.engines.numba import linear as linear_kernels
 from dragoman.engines.numba.arguments import NO_LABELS, NO_NUMBERS, NO_ROWS, dropped, matrices, within
 from dragoman.engines.numba.panels import PANEL
 from dragoman.engines.numba.products import LEAST_ROWS, products_of
-from dragoman.graph import Array, Pending
+from dragoman.graph import Array, DeferredGradient
 from dragoman.operations.dropout import Dropout
 from dragoman.operations.shapes import check_finite, check_labels
 from dragoman.operations.softmax import log_sum_exp as log_sum_exp_of
@@ -43,7 +43,7 @@ def linear(
     y = np.empty_like(c) if kind == linear_kernels.GELU else c
     linear_kernels.linear(products, x, weights, transposed, b, kind, c, y)
 
-    def backward(dy: Array) -> tuple[Array, Pending, Array | None]:
+    def backward(dy: Array) -> tuple[Array, DeferredGradient, Array | None]:
         dy = np.ascontiguousarray(dy)
         dc = dy if kind == linear_kernels.IDENTITY else np.empty_like(dy)
         dx, dbiases = np.empty_like(x), np.empty_like(b)
@@ -55,7 +55,7 @@ def linear(
 
 def weights_derivative(
     products: tuple[int, int], x: Array, dc: Array, shape: tuple[int, ...], transposed: bool
-) -> Pending:
+) -> DeferredGradient:
     """x' dc, or its transpose, in pieces of so many outputs"""
     outputs = dc.shape[1]
     pieces = finest = max(1, outputs // PIECE)
@@ -72,7 +72,7 @@ def weights_derivative(
         else:
             linear_kernels.weights_derivative(products, x, 0, dc, first, out, first, stop - first, add)
 
-    return Pending(shape, dc.dtype, write, pieces, finest, dc.nbytes)
+    return DeferredGradient(shape, dc.dtype, write, pieces, finest, dc.nbytes)
 
 
 @operations.normalize.register(ENGINE)
@@ -199,13 +199,13 @@ def embed(
     places = NO_ROWS[kind] if position_table is None else position_table
     rows.embed(table, which, places, where, positions is not None, kind.type(scale), y, *dropped(dropout, kind))
 
-    def backward(dy: Array) -> tuple[Pending, Pending | None]:
+    def backward(dy: Array) -> tuple[DeferredGradient, DeferredGradient | None]:
         delta = np.ascontiguousarray(dy)
 
-        dtable = Pending(table.shape, kind, scattered(delta, which, scale, dropout), kept=delta.nbytes)
+        dtable = DeferredGradient(table.shape, kind, scattered(delta, which, scale, dropout), kept=delta.nbytes)
         if position_table is None:
             return dtable, None
-        return dtable, Pending(position_table.shape, kind, scattered(delta, where, 1.0, dropout))
+        return dtable, DeferredGradient(position_table.shape, kind, scattered(delta, where, 1.0, dropout))
 
     return y, backward
 
@@ -302,7 +302,7 @@ def linear_cross_entropy(
     )
     value = _finite(error, kind)
 
-    def backward(derror: Array, _: None = None) -> tuple[Array, Array | Pending, Array | None]:
+    def backward(derror: Array, _: None = None) -> tuple[Array, Array | DeferredGradient, Array | None]:
         if derror != 1:
             for derivative in (delta, dx, dweights, dbiases):
                 np.multiply(derivative, derror, out=derivative)
@@ -314,14 +314,14 @@ def linear_cross_entropy(
     return (value, float(hits)), backward
 
 
-def _there(derivative: Array) -> Pending:
+def _there(derivative: Array) -> DeferredGradient:
     """A large derivative that is there already: to put it where it belongs is work that threads can share"""
 
     def write(out: Array, add: bool, piece: int, pieces: int) -> None:
         some = slice(len(out) * piece // pieces, len(out) * (piece + 1) // pieces)
         rows.put(derivative[some], out[some], add)
 
-    return Pending(derivative.shape, derivative.dtype, write, finest=8, kept=derivative.nbytes)
+    return DeferredGradient(derivative.shape, derivative.dtype, write, finest=8, kept=derivative.nbytes)
 
 
 @log_sum_exp_of.register(ENGINE)

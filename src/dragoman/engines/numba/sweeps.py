@@ -8,7 +8,7 @@ from typing import Any
 from dragoman.engines.numba.baton import enter, leave
 from dragoman.engines.numba.jit import kernel
 from dragoman.graph import Array
-from dragoman.operations import sweeps
+from dragoman.operations import vector_updates
 
 ENGINE = "numba"
 
@@ -63,12 +63,12 @@ def squares(vector: Any) -> Any:
     return total
 
 
-@sweeps.sum_of_squares.register(ENGINE)
+@vector_updates.sum_of_squares.register(ENGINE)
 def sum_of_squares(vector: Array) -> Any:
     return float(squares(vector)) if vector.dtype.kind == "f" and vector.flags.c_contiguous else NotImplemented
 
 
-@sweeps.adam_sweep.register(ENGINE)
+@vector_updates.adam_sweep.register(ENGINE)
 def adam_sweep(
     theta: Array,
     gradient: Array,
@@ -92,7 +92,7 @@ def adam_sweep(
     return True
 
 
-@sweeps.average_sweep.register(ENGINE)
+@vector_updates.average_sweep.register(ENGINE)
 def average_sweep(average: Array, theta: Array, *, decay: float) -> Any:
     kind = theta.dtype
     if kind.kind != "f" or average.dtype != kind:

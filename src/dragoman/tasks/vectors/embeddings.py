@@ -16,6 +16,8 @@ from dragoman.tasks.start import StartVectors
 from dragoman.tasks.vectors.files import depth_of, load_vectors
 from dragoman.tasks.vectors.words import WordVectors
 
+EMBEDDINGS: dict[Side, str] = {"source": "source_embedding", "target": "reference_embedding"}
+
 
 @dataclass(frozen=True)
 class Filled:
@@ -62,12 +64,12 @@ def initial_embeddings(
         scale = _size(table[labels]) / (_size(rows) or 1.0)
         table[labels] = rows * table.dtype.type(scale)
     if freeze:
-        network.freeze(f"{side}_embedding.table")
+        network.freeze(f"{EMBEDDINGS[side]}.table")
     return Filled(len(known), sum(word is not None for word in words), scale)
 
 
 def _table(network: Network, side: Side) -> Array:
-    table = getattr(getattr(network, f"{side}_embedding", None), "table", None)
+    table = getattr(getattr(network, EMBEDDINGS[side], None), "table", None)
     if table is None:
         raise ConfigurationError(f"this network has no {side} embedding to put vectors into; leave its vectors out")
     return value_of(table)
@@ -117,7 +119,7 @@ def start_from_vectors(
         if not resumed:
             tell(f"{side} embedding: {_filled(network, side, file, tokenizer)} ({file})")
         if start.freeze:
-            network.freeze(f"{side}_embedding.table")
+            network.freeze(f"{EMBEDDINGS[side]}.table")
 
 
 def _filled(network: Network, side: Side, file: str, tokenizer: Tokenizer) -> Filled:

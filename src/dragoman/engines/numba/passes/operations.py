@@ -13,20 +13,22 @@ from dragoman.engines.numba.operations import checked, linear_cross_entropy, sca
 from dragoman.engines.numba.passes.program import Pass, program_of
 from dragoman.engines.numba.passes.stacks import Stack
 from dragoman.engines.numba.products import products_of
-from dragoman.graph import Array, Pending
-from dragoman.operations import passing, writing
-from dragoman.operations.passing import Dropping, Goals, Passed, Sequences
-from dragoman.operations.writing import Flat
+from dragoman.graph import Array, DeferredGradient
+from dragoman.operations import fused_search, fused_step
+from dragoman.operations.fused_search import ModelSpec
+from dragoman.operations.fused_step import DropoutSites, Sequences, StepResult, Targets
 
 ENGINE = "numba"
 MOST = 1 << 26  # bytes that may be kept: with more, the graph takes less memory and hardly more time
 SINGLE = np.dtype(np.float32)
 
-Derivative = tuple[int, Array | Pending]  # and where its parameter begins
+Derivative = tuple[int, Array | DeferredGradient]  # and where its parameter begins
 
 
-@passing.pass_through.register(ENGINE)
-def pass_through(flat: Flat, source: Sequences, reference: Sequences, goals: Goals, dropping: Dropping) -> Any:
+@fused_step.pass_through.register(ENGINE)
+def pass_through(
+    flat: ModelSpec, source: Sequences, reference: Sequences, goals: Targets, dropping: DropoutSites
+) -> Any:
     longest = [longest_of(side.labels, side.offsets) for side in (source, reference)]
     if not _fit(flat, longest) or source.labels.ndim != 1 or reference.labels.ndim != 1:
         return NotImplemented
@@ -54,8 +56,8 @@ def pass_through(flat: Flat, source: Sequences, reference: Sequences, goals: Goa
     def derivatives() -> Iterator[Derivative]:
         """Of a part of the network as soon as it is done: others write them while the next is computed."""
         dx, dweights, dbiases = last_backward(1)
-        yield int(flat.ends[writing.LOGITS]), dweights
-        yield int(flat.ends[writing.LOGITS + 1]), dbiases
+        yield int(flat.ends[fused_search.LOGITS]), dweights
+        yield int(flat.ends[fused_search.LOGITS + 1]), dbiases
         found.array(program.dx)[...] = dx
         found.array(program.dmemory)[...] = 0
         for name, stack, side in (("decoders", program.decoder, written), ("encoders", program.encoder, read)):
@@ -63,10 +65,10 @@ def pass_through(flat: Flat, source: Sequences, reference: Sequences, goals: Goa
             yield from _of_stack(found, stack)
             yield _of_table(flat, found, program.embedded[name], stack, side, dropping)
 
-    return Passed(float(error), hits, derivatives())
+    return StepResult(float(error), hits, derivatives())
 
 
-def _fit(flat: Flat, longest: list[int]) -> bool:
+def _fit(flat: ModelSpec, longest: list[int]) -> bool:
     """Whether the steps know such a network; where not, and for every mistake, the graph is recorded."""
     theta, added = flat.theta, (flat.source_positions, flat.reference_positions)
     if blas.GEMM is None or theta.dtype != SINGLE or not theta.flags.c_contiguous or flat.epsilon <= 0:
@@ -81,8 +83,13 @@ def _known(side: Sequences, vocabulary: int) -> Sequences:
     return Sequences(np.ascontiguousarray(labels), np.ascontiguousarray(offsets), side.first_row)
 
 
-def _last_layer(flat: Flat) -> tuple[Array, Array]:
-    d, v, start, biases = flat.depth, flat.vocabulary, flat.ends[writing.LOGITS], flat.ends[writing.LOGITS + 1]
+def _last_layer(flat: ModelSpec) -> tuple[Array, Array]:
+    d, v, start, biases = (
+        flat.depth,
+        flat.vocabulary,
+        flat.ends[fused_search.LOGITS],
+        flat.ends[fused_search.LOGITS + 1],
+    )
     weights = flat.theta[start : start + d * v].reshape((v, d) if flat.tied else (d, v))
     return weights, flat.theta[biases : biases + v]
 
@@ -97,10 +104,12 @@ def _of_stack(found: Pass, stack: Stack) -> Iterator[Derivative]:
         yield start, there[0] if vector else there
 
 
-def _of_table(flat: Flat, found: Pass, embedded: Any, stack: Stack, side: Sequences, dropping: Dropping) -> Derivative:
+def _of_table(
+    flat: ModelSpec, found: Pass, embedded: Any, stack: Stack, side: Sequences, dropping: DropoutSites
+) -> Derivative:
     delta, noise = found.array(embedded), dropping.noise
     dropout = None if noise is None else noise.dropout(dropping.rate, stack.sites[-1], side.first_row)
-    table = writing.REFERENCE_TABLE if stack.writing else writing.SOURCE_TABLE
-    size = flat.vocabulary if stack.writing else flat.source_vocabulary
+    table = fused_search.REFERENCE_TABLE if stack.fused_search else fused_search.SOURCE_TABLE
+    size = flat.vocabulary if stack.fused_search else flat.source_vocabulary
     write = scattered(delta, side.labels, flat.scale, dropout)
-    return int(flat.ends[table]), Pending((size, flat.depth), SINGLE, write, kept=delta.nbytes)
+    return int(flat.ends[table]), DeferredGradient((size, flat.depth), SINGLE, write, kept=delta.nbytes)

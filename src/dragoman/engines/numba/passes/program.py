@@ -12,11 +12,11 @@ from dragoman.engines.numba.passes.steps import addresses, run
 from dragoman.engines.numba.passes.tape import LINE, SIZE, TOLD, Matrix, Tape, told
 from dragoman.engines.numba.products import products_of
 from dragoman.graph import Array
-from dragoman.operations.dropout import Noise
-from dragoman.operations.passing import Sequences
-from dragoman.operations.writing import Flat
+from dragoman.operations.dropout import DropoutKey
+from dragoman.operations.fused_search import ModelSpec
+from dragoman.operations.fused_step import Sequences
 
-FIRST_SETTING = Flat._fields.index("depth")  # what comes before are numbers and where they begin
+FIRST_SETTING = ModelSpec._fields.index("depth")  # what comes before are numbers and where they begin
 MOST_PROGRAMS = 4  # that are remembered
 NONE = np.empty((0, 0), np.float32)
 _programs: dict[tuple[Any, ...], Program] = {}
@@ -25,7 +25,7 @@ _programs: dict[tuple[Any, ...], Program] = {}
 class Program:
     """Forward through the encoders and the decoders; back through the decoders; back through the encoders."""
 
-    def __init__(self, flat: Flat, rate: float, sites: Array) -> None:
+    def __init__(self, flat: ModelSpec, rate: float, sites: Array) -> None:
         flat = flat._replace(theta=NONE, source_positions=NONE, reference_positions=NONE)  # those may go any time
         width = flat.depth // flat.heads
         tape = Tape(addresses(width // 8))
@@ -37,7 +37,7 @@ class Program:
         self.dmemory, embedded = tape.room(told("m"), flat.depth), {}
         for name, stack, dy in (("decoders", self.decoder, self.dx), ("encoders", self.encoder, self.dmemory)):
             begun = len(tape)
-            embedded[name] = stack.backward(dy, self.dmemory if stack.writing else None)
+            embedded[name] = stack.backward(dy, self.dmemory if stack.fused_search else None)
             self.parts[name] = begun, len(tape)
         self.embedded = embedded
         self.lane = lane_of(width)
@@ -56,7 +56,7 @@ class Program:
         return fixed + of_source * m + of_reference * n
 
 
-def program_of(flat: Flat, rate: float, sites: Array) -> Program:
+def program_of(flat: ModelSpec, rate: float, sites: Array) -> Program:
     """The one for such a network, made when there is none."""
     tables = flat.ends, flat.encoders, flat.decoders, sites
     key = (rate, products_of(NONE.dtype), *flat[FIRST_SETTING:], *(table.tobytes() for table in tables))
@@ -72,7 +72,13 @@ class Pass:
     """A program at work on a batch."""
 
     def __init__(
-        self, program: Program, flat: Flat, source: Sequences, reference: Sequences, longest: int, noise: Noise | None
+        self,
+        program: Program,
+        flat: ModelSpec,
+        source: Sequences,
+        reference: Sequences,
+        longest: int,
+        noise: DropoutKey | None,
     ) -> None:
         self.program, self.given = program, (source, reference)  # their arrays are read until the end
         m, n = len(source.labels), len(reference.labels)

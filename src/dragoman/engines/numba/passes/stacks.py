@@ -10,8 +10,8 @@ from dragoman.engines.numba.linear import GELU, IDENTITY
 from dragoman.engines.numba.passes.tape import SIZE, Matrix, Tape, known, told
 from dragoman.engines.numba.products import products_of
 from dragoman.graph import Array
-from dragoman.operations import writing
-from dragoman.operations.writing import ABSENT, Flat
+from dragoman.operations import fused_search
+from dragoman.operations.fused_search import ABSENT, ModelSpec
 
 NOWHERE = Matrix(known(0), known(0), 1)
 NO_VECTOR = [known(0), known(0)]
@@ -41,13 +41,13 @@ class Stack:
     has been read for the last time; what `products` and `sums` tell of stays until the pass is over.
     """
 
-    def __init__(self, tape: Tape, flat: Flat, rate: float, sites: Array, memory: Matrix | None = None) -> None:
+    def __init__(self, tape: Tape, flat: ModelSpec, rate: float, sites: Array, memory: Matrix | None = None) -> None:
         self.tape, self.flat, self.memory = tape, flat, memory
-        self.writing = memory is not None
-        self.rows = told("n" if self.writing else "m")
-        self.offsets = _offsets("offsets" if self.writing else "source_offsets")
-        self.layers = flat.decoders if self.writing else flat.encoders
-        self.kinds = ("own", "across", "perceptrons") if self.writing else ("own", "perceptrons")
+        self.fused_search = memory is not None
+        self.rows = told("n" if self.fused_search else "m")
+        self.offsets = _offsets("offsets" if self.fused_search else "source_offsets")
+        self.layers = flat.decoders if self.fused_search else flat.encoders
+        self.kinds = ("own", "across", "perceptrons") if self.fused_search else ("own", "perceptrons")
         self.sites, self.rate = sites.tolist(), rate
         self.products: list[Product] = []
         self.sums: list[Sum] = []
@@ -80,18 +80,18 @@ class Stack:
     def _normalization(self, s: int) -> tuple[int, int]:
         """Where gamma and beta of normalization s begin; the last is the stack's own (pre-norm)."""
         if s == len(self.kept):
-            row, column = self.flat.ends, writing.DECODED if self.writing else writing.ENCODED
+            row, column = self.flat.ends, fused_search.DECODED if self.fused_search else fused_search.ENCODED
         else:
             columns = {
-                "own": writing.NORMALIZATION,
-                "across": writing.CROSS_NORMALIZATION,
-                "perceptrons": writing.LAST_NORMALIZATION,
+                "own": fused_search.NORMALIZATION,
+                "across": fused_search.CROSS_NORMALIZATION,
+                "perceptrons": fused_search.LAST_NORMALIZATION,
             }
             row, column = self.layers[s // len(self.kinds)], columns[self.kinds[s % len(self.kinds)]]
         return int(row[column]), int(row[column + 1])
 
     def _drop(self, site: int, update: bool = True) -> list[Any]:
-        first_row = told("first_row" if self.writing else "source_row")
+        first_row = told("first_row" if self.fused_search else "source_row")
         threshold = int(np.uint32(self.rate * 2**32))
         return [int(update and self.rate > 0), told("key"), known(site), first_row, known(threshold)]
 
@@ -116,9 +116,9 @@ class Stack:
         return self.x[-1]
 
     def _embed(self, y: Matrix) -> None:
-        flat, source = self.flat, "" if self.writing else "source_"
-        table = writing.REFERENCE_TABLE if self.writing else writing.SOURCE_TABLE
-        size = flat.vocabulary if self.writing else flat.source_vocabulary
+        flat, source = self.flat, "" if self.fused_search else "source_"
+        table = fused_search.REFERENCE_TABLE if self.fused_search else fused_search.SOURCE_TABLE
+        size = flat.vocabulary if self.fused_search else flat.source_vocabulary
         weights = self._matrix(int(flat.ends[table]), size, flat.depth)
         added = Matrix(told(f"{source}added"), told(f"{source}added_rows"), flat.depth)
         labels, drop = [told(f"{source}labels"), self.rows], self._drop(self.sites[-1])
@@ -143,20 +143,20 @@ class Stack:
         if kind == "perceptrons":
             kept["c"] = self._room(f)
             kept["hidden"] = self._room(f) if self.flat.activation == GELU else kept["c"]
-            self._multiply(row, writing.HIDDEN, x, kept["c"], kept["hidden"], self.flat.activation)
-            self._multiply(row, writing.OUTPUT, kept["hidden"], self.update)
+            self._multiply(row, fused_search.HIDDEN, x, kept["c"], kept["hidden"], self.flat.activation)
+            self._multiply(row, fused_search.OUTPUT, kept["hidden"], self.update)
             return
         if kind == "own":
             kept["q"] = kept["k"] = self._room(3 * d)
-            self._multiply(row, writing.ATTENTION, x, kept["q"])
+            self._multiply(row, fused_search.ATTENTION, x, kept["q"])
         else:
             assert self.memory is not None
             kept["q"], kept["k"] = self._room(d), self.tape.room(self.memory.rows, 2 * d)
-            self._multiply(row, writing.CROSS_QUERY, x, kept["q"])
-            self._multiply(row, writing.CROSS, self.memory, kept["k"])
+            self._multiply(row, fused_search.CROSS_QUERY, x, kept["q"])
+            self._multiply(row, fused_search.CROSS, self.memory, kept["k"])
         kept["seen"], kept["lse"] = self._room(d), self._room(h)
         self.tape.step("attend", *self._look(s), self._work(2), floats=(self._factor,))
-        projection = writing.PROJECTION if kind == "own" else writing.CROSS_PROJECTION
+        projection = fused_search.PROJECTION if kind == "own" else fused_search.CROSS_PROJECTION
         self._multiply(row, projection, kept["seen"], self.update)
 
     def _row(self, s: int) -> list[int]:
@@ -185,13 +185,13 @@ class Stack:
         columns = (0, 3 * d, d, 2 * d) if own else (0, 2 * d, 0, d)
         first, width, keys, values = columns
         others = self.offsets if own else _offsets("source_offsets")
-        causal = int(own and self.writing)
+        causal = int(own and self.fused_search)
         given = [kept["q"].flat, kept["q"].columns, first, kept["k"].flat, width, keys, values]
         outcome = [kept["seen"].flat, kept["lse"]]
         return [*given, self.offsets, others, self.flat.heads, causal, self._distances(s, own), *outcome]
 
     def _distances(self, s: int, own: bool) -> Matrix:
-        start = self._row(s)[writing.DISTANCES] if own else ABSENT
+        start = self._row(s)[fused_search.DISTANCES] if own else ABSENT
         return NOWHERE if start == ABSENT else self._matrix(int(start), self.flat.heads, 2 * self.flat.reach + 1)
 
     # Backward
@@ -233,33 +233,33 @@ class Stack:
         if "hidden" in kept:
             dc, identity = self._room(self.flat.hidden), self.flat.activation == IDENTITY
             dhidden = dc if identity else self._room(self.flat.hidden)
-            self._multiply_backward(row, writing.OUTPUT, kept["hidden"], dupdate, dhidden)
-            self._multiply_backward(row, writing.HIDDEN, x, dc, dx, dhidden, kept["c"])
+            self._multiply_backward(row, fused_search.OUTPUT, kept["hidden"], dupdate, dhidden)
+            self._multiply_backward(row, fused_search.HIDDEN, x, dc, dx, dhidden, kept["c"])
             if dhidden is not dc:
                 self.tape.release(dhidden)
             if kept["c"] is not kept["hidden"]:
                 self.tape.release(kept["c"])
             return
-        projection = writing.PROJECTION if own else writing.CROSS_PROJECTION
+        projection = fused_search.PROJECTION if own else fused_search.CROSS_PROJECTION
         dseen, dq = self.update, self._room(kept["q"].columns)
         dk = dq if own else self.tape.room(kept["k"].rows, kept["k"].columns)
         self._multiply_backward(row, projection, kept["seen"], dupdate, dseen)
         distances, dbias = self._distances(s, own), NOWHERE
         if distances is not NOWHERE:
             dbias = self.tape.room(distances.rows, distances.columns)
-            self.sums.append(Sum(row[writing.DISTANCES], dbias, False))
+            self.sums.append(Sum(row[fused_search.DISTANCES], dbias, False))
         deltas = dseen.flat, dq.flat, dk.flat, dbias
         self.tape.step("attend_backward", *self._look(s), self._work(4), *deltas, floats=(self._factor,))
         self.tape.release(kept["q"])
         if own:
-            self._multiply_backward(row, writing.ATTENTION, x, dq, dx)
+            self._multiply_backward(row, fused_search.ATTENTION, x, dq, dx)
             return
         self.tape.release(kept["k"])
         assert self.memory is not None
         assert dmemory is not None
-        self._multiply_backward(row, writing.CROSS_QUERY, x, dq, dx)
+        self._multiply_backward(row, fused_search.CROSS_QUERY, x, dq, dx)
         dread = self.tape.room(self.memory.rows, self.memory.columns)
-        self._multiply_backward(row, writing.CROSS, self.memory, dk, dread)
+        self._multiply_backward(row, fused_search.CROSS, self.memory, dk, dread)
         self.tape.step("add", dmemory.flat, dread.flat)
         self.tape.release(dread)
 

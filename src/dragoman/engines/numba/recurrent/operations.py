@@ -16,7 +16,7 @@ from dragoman.engines.numba.recurrent import lstm as lstm_kernels
 from dragoman.engines.numba.recurrent import rnn as rnn_kernels
 from dragoman.engines.numba.recurrent.products import addresses
 from dragoman.engines.numba.recurrent.steps import states_before
-from dragoman.graph import Array, Pending
+from dragoman.graph import Array, DeferredGradient
 
 ENGINE = "numba"
 
@@ -52,14 +52,16 @@ def _like(array: Array | None, kind: Any) -> Array:
     return NO_ROWS[kind] if array is None else np.empty(array.shape, kind)
 
 
-def _weights_derivative(h: Array, initial: Array, offsets: Array, reverse: bool, dx: Array, weights: Array) -> Pending:
+def _weights_derivative(
+    h: Array, initial: Array, offsets: Array, reverse: bool, dx: Array, weights: Array
+) -> DeferredGradient:
     """The states before, transposed, times dx"""
 
     def write(out: Array, add: bool, *_: int) -> None:
         before = states_before(h, initial, offsets, reverse)
         weights_derivative(products_of(dx.dtype), before, 0, dx, 0, out, 0, out.shape[1], add)
 
-    return Pending(weights.shape, weights.dtype, write, kept=dx.nbytes)
+    return DeferredGradient(weights.shape, weights.dtype, write, kept=dx.nbytes)
 
 
 @operations.rnn.register(ENGINE)
@@ -82,7 +84,7 @@ def rnn(
     h, slopes, final = np.empty(x.shape, kind), np.empty(x.shape, kind), np.empty((samples, len(w)), kind)
     rnn_kernels.forward(products, np.ascontiguousarray(x), w, start, chosen, ends, reverse, h, final, slopes)
 
-    def backward(dh: Array | None, dfinal: Array | None) -> tuple[Array, Pending, Array | None]:
+    def backward(dh: Array | None, dfinal: Array | None) -> tuple[Array, DeferredGradient, Array | None]:
         dx, dinitial = slopes, _like(initial, kind)
         deltas = _given(dh, kind), _given(dfinal, kind)
         rnn_kernels.backward(products, w, start, ends, reverse, cut or 0, dx, *deltas, dinitial)
@@ -116,7 +118,7 @@ def lstm(
 
     def backward(
         dh: Array | None, dc: Array | None, dfinal: Array | None, dfinal_cell: Array | None
-    ) -> tuple[Array, Pending, Array | None, Array | None]:
+    ) -> tuple[Array, DeferredGradient, Array | None, Array | None]:
         deltas = (_given(delta, kind) for delta in (dh, dc, dfinal, dfinal_cell))
         dinitial, dcell = _like(initial, kind), _like(initial_cell, kind)
         lstm_kernels.backward(
@@ -150,7 +152,7 @@ def gru(
     final = np.empty((len(offsets) - 1, m), kind)
     gru_kernels.forward(products, np.ascontiguousarray(x), w, start, b, ends, reverse, h, final, gates, reached)
 
-    def backward(dh: Array | None, dfinal: Array | None) -> tuple[Array, Pending, Array | None, Array | None]:
+    def backward(dh: Array | None, dfinal: Array | None) -> tuple[Array, DeferredGradient, Array | None, Array | None]:
         dx, dinitial, dbiases = gates, _like(initial, kind), np.empty_like(b)
         deltas = _given(dh, kind), _given(dfinal, kind)
         gru_kernels.backward(products, w, start, b, ends, reverse, cut or 0, h, dx, reached, *deltas, dinitial, dbiases)
@@ -163,7 +165,7 @@ def gru(
             else:
                 weights_derivative(way, reached, 0, dx, 2 * m, out, 2 * m, m, add)
 
-        dweights = Pending(w.shape, kind, write, kept=dx.nbytes)
+        dweights = DeferredGradient(w.shape, kind, write, kept=dx.nbytes)
         return dx, dweights, None if initial is None else dinitial, dbiases if after else None
 
     return (h, final), backward

@@ -16,8 +16,8 @@ from dragoman.engines.numba.search.passes import decode, logits
 from dragoman.engines.numba.search.reading import read
 from dragoman.engines.numba.search.sequences import BLOCK, ROOM, append, forced_at, ints, room_for
 from dragoman.graph import Array
-from dragoman.operations import writing
-from dragoman.operations.writing import FREE, Flat, Written
+from dragoman.operations import fused_search
+from dragoman.operations.fused_search import FREE, ModelSpec, SearchResult
 
 ENGINE = "numba"
 
@@ -174,9 +174,9 @@ def beam(
     return well, kept, rows, held, parents, fed
 
 
-@writing.write_beams.register(ENGINE)
+@fused_search.write_beams.register(ENGINE)
 def write_beams(
-    flat: Flat,
+    flat: ModelSpec,
     labels: Array,
     offsets: Array,
     longest: Array,
@@ -193,4 +193,4 @@ def write_beams(
     if not well:
         return NotImplemented
     well, *found = beam(net, *memory, offsets, longest, prefixes, width, float(length_penalty), best)
-    return Written(*told(*found)) if well else NotImplemented
+    return SearchResult(*told(*found)) if well else NotImplemented

@@ -17,8 +17,8 @@ from dragoman.engines.numba.search.reading import read
 from dragoman.engines.numba.search.sequences import BLOCK, ROOM, append, forced_at, ints, read_back, room_for
 from dragoman.engines.numba.search.sieve import best, logit, sift
 from dragoman.graph import Array
-from dragoman.operations import writing
-from dragoman.operations.writing import FREE, Flat, Written
+from dragoman.operations import fused_search
+from dragoman.operations.fused_search import FREE, ModelSpec, SearchResult
 
 ENGINE = "numba"
 
@@ -94,9 +94,9 @@ def greedy(net: Any, memory: Any, memory_places: Any, offsets: Any, longest: Any
     return well, found, starts, totals, finished
 
 
-@writing.write_greedily.register(ENGINE)
+@fused_search.write_greedily.register(ENGINE)
 def write_greedily(
-    flat: Flat, labels: Array, offsets: Array, longest: Array, prefixes: Array, *, scored: bool = True
+    flat: ModelSpec, labels: Array, offsets: Array, longest: Array, prefixes: Array, *, scored: bool = True
 ) -> Any:
     if not fit(flat, labels):
         return NotImplemented
@@ -109,4 +109,4 @@ def write_greedily(
         return NotImplemented
     if not scored:
         totals[:] = math.nan
-    return Written(np.ones(len(longest), np.int64), found, ends, totals, finished)
+    return SearchResult(np.ones(len(longest), np.int64), found, ends, totals, finished)

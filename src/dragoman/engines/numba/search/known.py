@@ -13,16 +13,16 @@ from dragoman.engines.numba.products import ours
 from dragoman.engines.numba.search.products import addresses
 from dragoman.engines.numba.search.sieve import NO_SIEVE, make_sieve
 from dragoman.graph import Array
-from dragoman.operations.writing import Flat
+from dragoman.operations.fused_search import ModelSpec
 
 MANY, MANY_TIED = 3, 16  # rows from which laying weights out pays; a table must be turned as well
 
 
 # A network as kernels take it: what Flat tells, where the products are, room for panels of weights and for a sieve.
-Known: Any = cast("Any", namedtuple)("Known", (*Flat._fields, "product", "transposed_product", "panels", "sieve"))
+Known: Any = cast("Any", namedtuple)("Known", (*ModelSpec._fields, "product", "transposed_product", "panels", "sieve"))
 
 
-def known(flat: Flat, rows: int, best_alone: bool = False) -> Any:
+def known(flat: ModelSpec, rows: int, best_alone: bool = False) -> Any:
     """`rows` are written at a time: for many, weights are laid out anew, which takes about as long as a step.
 
     best_alone  nothing is asked of logits but the highest
@@ -33,7 +33,7 @@ def known(flat: Flat, rows: int, best_alone: bool = False) -> Any:
     return Known(*flat, *addresses(), np.empty(flat.theta.size if many else 0, np.float32), sieve)
 
 
-def fit(flat: Flat, batch_labels: Array) -> bool:
+def fit(flat: ModelSpec, batch_labels: Array) -> bool:
     """Whether kernels know such a network; where not, it is left to the definition."""
     theta = flat.theta
     if theta.dtype != np.float32 or not theta.flags.c_contiguous or not theta.flags.writeable or flat.epsilon == 0:

@@ -10,7 +10,7 @@ import numpy as np
 from dragoman.engines.numba.arithmetic import exponential
 from dragoman.engines.numba.jit import part
 from dragoman.engines.numba.lanes import load, multiply_add, spread, store, together
-from dragoman.operations.writing import ABSENT
+from dragoman.operations.fused_search import ABSENT
 
 ZERO, ONE = np.float32(0), np.float32(1)
 

@@ -15,7 +15,7 @@ from dragoman.engines.numba.panels import FIRST
 from dragoman.engines.numba.search.looking import attend, scores
 from dragoman.engines.numba.search.products import multiply_at
 from dragoman.operations.activations import GELU_CUBE, GELU_SLOPE
-from dragoman.operations.writing import (
+from dragoman.operations.fused_search import (
     ABSENT,
     ACTIVATIONS,
     ATTENTION,

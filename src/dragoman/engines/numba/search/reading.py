@@ -12,7 +12,7 @@ from dragoman.engines.numba.search.looking import attend, scores
 from dragoman.engines.numba.search.passes import begin, embed, end, feed_forward, linear, normalize
 from dragoman.engines.numba.search.products import lay_out
 from dragoman.engines.numba.search.sieve import fill
-from dragoman.operations.writing import (
+from dragoman.operations.fused_search import (
     ABSENT,
     ATTENTION,
     CROSS,

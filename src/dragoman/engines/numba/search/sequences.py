@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dragoman.engines.numba.jit import part
-from dragoman.operations.writing import FREE
+from dragoman.operations.fused_search import FREE
 
 BLOCK = 96  # rows whose logits are held at a time
 ROOM = 16  # positions there is room for at first

@@ -19,7 +19,7 @@ from dragoman.engines.numba.panels import AHEAD, FIRST, ONE, PACKED, PANEL, TWO,
 from dragoman.engines.numba.search.integers import sifting
 from dragoman.engines.numba.tiles import dots, fetch, tile
 from dragoman.graph import Array
-from dragoman.operations.writing import LOGITS
+from dragoman.operations.fused_search import LOGITS
 
 ZERO, HALF, MINUS, NOTHING = np.float32(0), np.float32(0.5), np.float32(-1), np.float32(-math.inf)
 LEAST, TWICE = np.float32(1e-30), np.float32(2)  # what is less is taken for 0, which is off by twice half of it

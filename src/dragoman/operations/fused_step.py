@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from dragoman.graph import Array, Pending, replaceable
-from dragoman.operations.dropout import Noise
-from dragoman.operations.writing import Flat
+from dragoman.graph import Array, DeferredGradient, dispatched
+from dragoman.operations.dropout import DropoutKey
+from dragoman.operations.fused_search import ModelSpec
 
 
 class Sequences(NamedTuple):
@@ -22,7 +22,7 @@ class Sequences(NamedTuple):
     first_row: int
 
 
-class Goals(NamedTuple):
+class Targets(NamedTuple):
     """What the cross-entropy of the logits is taken from: as operations.cross_entropy."""
 
     targets: Array
@@ -31,18 +31,18 @@ class Goals(NamedTuple):
     total: float | None
 
 
-class Dropping(NamedTuple):
+class DropoutSites(NamedTuple):
     """Where a Transformer drops: the sites of its encoders' and of its decoders' normalizations, then of the embedding.
 
     sites [2, 3 layers + 2]: the last normalization is the stack's own (pre-norm); the last column is the embedding's
     """
 
     rate: float
-    noise: Noise | None
+    noise: DropoutKey | None
     sites: Array
 
 
-class Passed(NamedTuple):
+class StepResult(NamedTuple):
     """The error, the weighted number of right predictions, and derivatives by the index at which parameters begin.
 
     They come as they are found: whoever takes one lets the next be computed.
@@ -50,12 +50,12 @@ class Passed(NamedTuple):
 
     error: float
     hits: float
-    derivatives: Iterator[tuple[int, Array | Pending]]
+    derivatives: Iterator[tuple[int, Array | DeferredGradient]]
 
 
-@replaceable
+@dispatched
 def pass_through(
-    flat: Flat, source: Sequences, reference: Sequences, goals: Goals, dropping: Dropping
-) -> Passed | None:
+    flat: ModelSpec, source: Sequences, reference: Sequences, goals: Targets, dropping: DropoutSites
+) -> StepResult | None:
     """A Transformer's pass over pairs, forward and backward. None: nothing was done."""
     return None

@@ -5,8 +5,8 @@ import threading
 import numpy as np
 import pytest
 
-from dragoman.graph import Gathering, Parameter, Pending, Theta
-from dragoman.graph import gathering as module
+from dragoman.graph import DeferredGradient, GradientReducer, Parameter, Theta
+from dragoman.graph import gradient_reducer as module
 
 SHAPES = [(3, 4), (5,), (200, 100), (2,)]
 
@@ -19,16 +19,16 @@ def theta():
 def gathered(theta, brought, order=None):
     """The gradient of passes, each a list of (parameter, delta), on as many threads, which bring in an order."""
     gradient = np.full(len(theta), np.nan, np.float32)
-    gathering = Gathering(theta.views(gradient), len(brought))
+    gradient_reducer = GradientReducer(theta.views(gradient), len(brought))
     begun = threading.Barrier(len(brought), timeout=10)
     turns, through = ([threading.Event() for _ in brought] for _ in range(2))
 
     def run(number):
-        with gathering.share(number) as share:
+        with gradient_reducer.share(number) as share:
             begun.wait()
             assert turns[number].wait(10)
             for parameter, delta in brought[number]:
-                share.bring(theta.parameters[parameter], delta)
+                share.push(theta.parameters[parameter], delta)
             through[number].set()
 
     threads = [threading.Thread(target=run, args=(number,), daemon=True) for number in range(len(brought))]
@@ -56,7 +56,7 @@ def in_pieces(delta, pieces, kept=0, finest=None):
         counts[columns] += 1
         out[:, columns] = delta[:, columns] + (out[:, columns] if add else 0)
 
-    return Pending(delta.shape, delta.dtype, write, pieces, finest or pieces, kept), counts
+    return DeferredGradient(delta.shape, delta.dtype, write, pieces, finest or pieces, kept), counts
 
 
 @pytest.mark.parametrize("order", [[0, 1, 2], [2, 1, 0], [1, 2, 0]])
@@ -85,7 +85,7 @@ def test_the_last_piece_is_shared(theta):
             rows = slice(*(len(out) * i // pieces for i in (piece, piece + 1)))
             out[rows] = delta[rows] + (out[rows] if add else 0)
 
-        return Pending(delta.shape, delta.dtype, write, 1, 2)
+        return DeferredGradient(delta.shape, delta.dtype, write, 1, 2)
 
     found = gathered(theta, [[(2, meeting(delta))] for delta in deltas])
     np.testing.assert_array_equal(found[2], deltas[0] + deltas[1])
@@ -116,13 +116,13 @@ def test_one_thread_may_run_all_passes(theta, order):
 
     expected = gathered(theta, brought())
     gradient = np.full(len(theta), np.nan, np.float32)
-    gathering, passes = Gathering(theta.views(gradient), 3), brought()
+    gradient_reducer, passes = GradientReducer(theta.views(gradient), 3), brought()
 
     def run():
         for number in order:
-            with gathering.share(number) as share:
+            with gradient_reducer.share(number) as share:
                 for parameter, delta in passes[number]:
-                    share.bring(theta.parameters[parameter], delta)
+                    share.push(theta.parameters[parameter], delta)
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
@@ -135,10 +135,10 @@ def test_one_thread_may_run_all_passes(theta, order):
 def test_one_pass_writes_at_once(theta):
     gradient = np.full(len(theta), np.nan, np.float32)
     large, pending = drawn(1), in_pieces(drawn(1), 3)[0]
-    with Gathering(theta.views(gradient)).share() as share:
-        share.bring(theta.parameters[2], pending)
+    with GradientReducer(theta.views(gradient)).share() as share:
+        share.push(theta.parameters[2], pending)
         np.testing.assert_array_equal(theta.view(gradient, theta.parameters[2]), large)
-        share.bring(theta.parameters[2], pending)
+        share.push(theta.parameters[2], pending)
     np.testing.assert_array_equal(theta.view(gradient, theta.parameters[2]), 2 * large)
     assert not np.isnan(gradient).any()
 
@@ -149,15 +149,15 @@ def failing(out, add, piece, pieces):
 
 @pytest.mark.parametrize("where", ["in the pass", "where it is written"])
 def test_a_pass_that_fails_keeps_nobody_waiting(theta, where):
-    gathering = Gathering(theta.views(np.empty(len(theta), np.float32)), 2)
+    gradient_reducer = GradientReducer(theta.views(np.empty(len(theta), np.float32)), 2)
     ended = []
 
     def run(number):
         try:
-            with gathering.share(number) as share:
+            with gradient_reducer.share(number) as share:
                 if where == "in the pass" and number:
                     raise ZeroDivisionError
-                share.bring(theta.parameters[2], Pending(SHAPES[2], np.float32, failing))
+                share.push(theta.parameters[2], DeferredGradient(SHAPES[2], np.float32, failing))
         except ZeroDivisionError:
             ended.append(number)
 

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from dragoman.graph import Array, Value, value_of
-from dragoman.layers.layer import Layer, Run
+from dragoman.layers.layer import ForwardContext, Layer
 from dragoman.layers.recurrent import Recurrent, State
-from dragoman.layers.scores import Looked, ScoredAttention
+from dragoman.layers.scores import Keys, ScoredAttention
 from dragoman.operations import add, concatenate_columns, deal_rows, join_rows, linear, take_rows
 
 
-class Attentive(Layer):
+class AttentionalDecoder(Layer):
     """s<t> = f(s<t-1>, y<t-1>, u<t>), u<t> attended with z_q = s<t-1>, the state of the last layer.
 
     The first layer reads [y, u]. What its inputs y contribute is computed for all rows at once; the rest step by step,
@@ -24,7 +24,7 @@ class Attentive(Layer):
         self.cells = cells
         self.attention = attention
 
-    def __call__(self, y: Value, offsets: Array, looked: Looked, states: Sequence[State], run: Run) -> Value:
+    def __call__(self, y: Value, offsets: Array, looked: Keys, states: Sequence[State], run: ForwardContext) -> Value:
         """y [N, p] -> s [N, m] of the last layer, beginning with `states` of each layer"""
         lengths = np.diff(offsets)
         going_on = lengths > np.arange(lengths.max(initial=0))[:, None]  # [T, B]
@@ -52,7 +52,7 @@ class Attentive(Layer):
         of_y, of_u = deal_rows(weights, rows=np.split(np.arange(len(value_of(weights))), [depth]))
         return of_y, of_u
 
-    def step(self, y: Value, looked: Looked, origins: Array, states: Sequence[State]) -> list[State]:
+    def step(self, y: Value, looked: Keys, origins: Array, states: Sequence[State]) -> list[State]:
         """One step of B rows, y [B, p]; row b looks at the sequence origins[b]. Decoding only, not recorded."""
         order = np.argsort(origins, kind="stable")  # the rows of one sequence are its queries
         counts = np.bincount(origins, minlength=len(looked.offsets) - 1)

@@ -16,10 +16,10 @@ from dragoman.training.workers import Workers
 
 
 @dataclass(frozen=True)
-class Selection:
+class Validation:
     """How a training is judged while it goes on (thesis 6.1).
 
-    batches  the selection part, the same each time
+    batches  the validation part, the same each time
     every    steps between evaluations; None: every epoch
     best_by  error (low is good), accuracy, or a name that `scores` gives (high is good)
     scores   what else to measure of the network
@@ -34,14 +34,14 @@ class Selection:
 
     def evaluate(self, network: Network, workers: Workers | None = None) -> Loss:
         """The plain error, without smoothing, dropout or regularization."""
-        tally, plain, workers = Tally(), LossIndex(self.error), workers or Workers()
+        loss_mean, plain, workers = LossMean(), LossIndex(self.error), workers or Workers()
         batches = iter(self.batches())
         while several := list(islice(batches, 4 * workers.threads)):
             for loss in workers.map(lambda batch: plain.evaluate(network, batch), several):
-                tally.add(loss)
-        return tally.total()
+                loss_mean.add(loss)
+        return loss_mean.total()
 
-    def merit(self, loss: Loss, scores: dict[str, float]) -> float:
+    def score(self, loss: Loss, scores: dict[str, float]) -> float:
         """What `best` maximises."""
         known = {"error": -loss.error, "accuracy": loss.accuracy} | scores
         if self.best_by not in known:
@@ -50,7 +50,7 @@ class Selection:
 
 
 @dataclass
-class Tally:
+class LossMean:
     """The loss of several batches as if they were one: each weighs as much as it has positions."""
 
     error: float = 0.0

@@ -15,7 +15,7 @@ Outcome = tuple[Any, BaseException | None]  # what a function returned, or what 
 Call = tuple[Callable[[], Any], SimpleQueue[Outcome]]
 
 
-class Crew:
+class ThreadPool:
     """So many threads besides the one that calls them. They end with the crew."""
 
     def __init__(self, size: int) -> None:

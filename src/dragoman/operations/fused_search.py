@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dragoman.graph import Array, replaceable
+from dragoman.graph import Array, dispatched
 
 FREE = -1  # where a prefix is over: the method chooses
 
@@ -28,7 +28,7 @@ ABSENT = np.int64(-1)
 ACTIVATIONS = ("identity", "relu", "gelu")  # those that engines write with
 
 
-class Flat(NamedTuple):
+class ModelSpec(NamedTuple):
     """A Transformer as an engine reads it: theta, and the index at which each of its parameters begins.
 
     theta     all parameters
@@ -59,7 +59,7 @@ class Flat(NamedTuple):
     scale: float
 
 
-class Written(NamedTuple):
+class SearchResult(NamedTuple):
     """Hypotheses of the sentences of a batch, best first, those of the first sentence before those of the second.
 
     counts [B] how many each sentence has   labels, offsets   those of hypothesis i from offsets[i] to offsets[i + 1]
@@ -73,17 +73,17 @@ class Written(NamedTuple):
     finished: Array
 
 
-@replaceable
+@dispatched
 def write_greedily(
-    flat: Flat, labels: Array, offsets: Array, longest: Array, prefixes: Array, *, scored: bool = True
-) -> Written | None:
+    flat: ModelSpec, labels: Array, offsets: Array, longest: Array, prefixes: Array, *, scored: bool = True
+) -> SearchResult | None:
     """What decoding.Greedy finds for sources packed as a Batch has them. None: nothing was done."""
     return None
 
 
-@replaceable
+@dispatched
 def write_beams(
-    flat: Flat,
+    flat: ModelSpec,
     labels: Array,
     offsets: Array,
     longest: Array,
@@ -92,6 +92,6 @@ def write_beams(
     width: int,
     length_penalty: float,
     best: int,
-) -> Written | None:
+) -> SearchResult | None:
     """What decoding.Beam finds. None: nothing was done."""
     return None

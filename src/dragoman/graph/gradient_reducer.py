@@ -9,35 +9,35 @@ from contextlib import AbstractContextManager, nullcontext
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
-from dragoman.graph.tensor import Array, Pending, Tensor
+from dragoman.graph.tensor import Array, DeferredGradient, Tensor
 
 ENOUGH = 8 << 20  # bytes that may be kept for derivatives that are not computed yet
 SMALL = 1 << 11  # numbers that are not worth a thread's attention before the end
 
 
-class Place:
+class Bucket:
     """The part of the gradient that belongs to one parameter, and what every pass has brought for it."""
 
     __slots__ = ("brought", "left", "rounds", "small", "view")
 
     def __init__(self, view: Array, passes: int) -> None:
         self.view, self.small = view, view.size <= SMALL
-        self.brought: list[deque[Array | Pending]] = [] if self.small else [deque() for _ in range(passes)]
+        self.brought: list[deque[Array | DeferredGradient]] = [] if self.small else [deque() for _ in range(passes)]
         self.rounds = 0  # that have been written: what each pass has brought first, what each has brought second...
         self.left = 0  # pieces of the present one that are being written
 
-    def next_round(self, complete: bool) -> list[Array | Pending]:
+    def next_round(self, complete: bool) -> list[Array | DeferredGradient]:
         """What is to be written next, in the order of the passes; nothing while passes may still bring theirs."""
         if self.left:
             return []
         found = [several[0] for several in self.brought if several]
         return found if complete or len(found) == len(self.brought) else []
 
-    def write(self, deltas: list[Array | Pending], piece: int = 0, pieces: int = 0) -> None:
+    def write(self, deltas: list[Array | DeferredGradient], piece: int = 0, pieces: int = 0) -> None:
         """What passes have brought for this round, in their order: one of so many pieces, or all of it."""
         add = self.rounds > 0
         for delta in deltas:
-            if isinstance(delta, Pending):
+            if isinstance(delta, DeferredGradient):
                 for number, of in [(piece, pieces)] if pieces else [(i, delta.pieces) for i in range(delta.pieces)]:
                     delta.write(self.view, add, number, of)
             elif add:
@@ -46,7 +46,7 @@ class Place:
                 self.view[...] = delta
             add = True
 
-    def write_alone(self, delta: Array | Pending) -> None:
+    def write_alone(self, delta: Array | DeferredGradient) -> None:
         """One delta after the other."""
         self.write([delta])
         self.rounds += 1
@@ -58,29 +58,29 @@ class Place:
         self.rounds += 1
 
 
-class Piece(NamedTuple):
+class Chunk(NamedTuple):
     """Something that one thread can write by itself: piece `number` of so many, or all of it where there are 0."""
 
-    place: Place
-    deltas: list[Array | Pending]
+    place: Bucket
+    deltas: list[Array | DeferredGradient]
     number: int
     pieces: int
     finest: int  # how many there may be
     kept: int  # bytes
 
-    def halves(self) -> tuple[Piece, Piece]:
+    def halves(self) -> tuple[Chunk, Chunk]:
         first = 2 * self.number
         one = self._replace(number=first, pieces=2 * self.pieces, kept=self.kept // 2)
         return one, one._replace(number=first + 1, kept=self.kept - one.kept)
 
 
-def pieces_of(deltas: list[Array | Pending]) -> tuple[int, int]:
+def pieces_of(deltas: list[Array | DeferredGradient]) -> tuple[int, int]:
     """How many pieces deltas are written in, and may be; (0, 0) where they are not cut in the same way."""
-    way, *others = {(delta.pieces, delta.finest) if isinstance(delta, Pending) else (0, 0) for delta in deltas}
+    way, *others = {(delta.pieces, delta.finest) if isinstance(delta, DeferredGradient) else (0, 0) for delta in deltas}
     return (0, 0) if others else way
 
 
-class Gathering:
+class GradientReducer:
     """The gradient of one or several passes over the same parameters, summed in the order of the passes.
 
     A pass brings derivatives as it finds them. What all passes have brought is written while they go on, if much has
@@ -95,22 +95,22 @@ class Gathering:
     ) -> None:
         """views  of the gradient, by the id of the parameter; pause  is entered while a thread waits for others"""
         self.passes, self._pause, self._lock = passes, pause, threading.Lock()
-        self._places = {number: Place(view, passes) for number, view in views.items()}
-        self._small: list[list[tuple[Place, Array | Pending]]] = [[] for _ in range(passes)]
-        self._ready: SimpleQueue[Piece | None] = SimpleQueue()
+        self._places = {number: Bucket(view, passes) for number, view in views.items()}
+        self._small: list[list[tuple[Bucket, Array | DeferredGradient]]] = [[] for _ in range(passes)]
+        self._ready: SimpleQueue[Chunk | None] = SimpleQueue()
         self._going, self._unwritten, self._waiting = passes, 0, 0
         self._not_begun = passes
 
-    def share(self, number: int = 0) -> Share:
+    def share(self, number: int = 0) -> ShardWriter:
         """What pass `number` brings its derivatives to."""
-        return Share(self, number)
+        return ShardWriter(self, number)
 
     def begin(self) -> None:
         """A pass begins."""
         with self._lock:
             self._not_begun -= 1
 
-    def bring(self, number: int, parameter: Tensor, delta: Array | Pending) -> None:
+    def push(self, number: int, parameter: Tensor, delta: Array | DeferredGradient) -> None:
         place = self._places.get(id(parameter))
         if place is None:
             return  # nobody asked for it
@@ -131,18 +131,18 @@ class Gathering:
                 return
             self._write(piece)
 
-    def _take(self) -> Piece | None:
+    def _take(self) -> Chunk | None:
         try:
             return self._shared(self._ready.get_nowait())
         except Empty:
             return None
 
-    def _wait(self) -> Piece | None:
+    def _wait(self) -> Chunk | None:
         with self._pause():
             piece = self._ready.get()
         return self._shared(piece)
 
-    def _shared(self, piece: Piece | None) -> Piece | None:
+    def _shared(self, piece: Chunk | None) -> Chunk | None:
         """What one thread writes of a piece: half of it, where another would soon have nothing to do."""
         if piece is None:
             self._ready.put(None)  # it is for everybody
@@ -155,21 +155,23 @@ class Gathering:
             self._ready.put(other)
         return piece
 
-    def _offer(self, place: Place) -> bool:
+    def _offer(self, place: Bucket) -> bool:
         """Let the next round of a place be written, if it is there; under the lock."""
         deltas = place.next_round(complete=not self._going)
         if not deltas:
             return False
         pieces, finest = pieces_of(deltas)
         place.left = max(1, pieces)
-        kept = sum(delta.kept if isinstance(delta, Pending) else delta.nbytes for delta in deltas) // place.left
+        kept = (
+            sum(delta.kept if isinstance(delta, DeferredGradient) else delta.nbytes for delta in deltas) // place.left
+        )
         self._waiting += kept * place.left
         self._unwritten += place.left
         for number in range(place.left):
-            self._ready.put(Piece(place, deltas, number, pieces, finest, kept))
+            self._ready.put(Chunk(place, deltas, number, pieces, finest, kept))
         return True
 
-    def _write(self, piece: Piece) -> None:
+    def _write(self, piece: Chunk) -> None:
         place = piece.place
         with self._lock:
             self._waiting -= piece.kept
@@ -220,25 +222,25 @@ class Gathering:
         self._ready.put(None)
 
 
-class Share:
+class ShardWriter:
     """One pass of several. Leaving it ends the pass, and the others too if it failed."""
 
-    def __init__(self, gathering: Gathering, number: int) -> None:
-        self.gathering, self.number = gathering, number
+    def __init__(self, gradient_reducer: GradientReducer, number: int) -> None:
+        self.gradient_reducer, self.number = gradient_reducer, number
 
-    def bring(self, parameter: Tensor, delta: Array | Pending) -> None:
-        self.gathering.bring(self.number, parameter, delta)
+    def push(self, parameter: Tensor, delta: Array | DeferredGradient) -> None:
+        self.gradient_reducer.push(self.number, parameter, delta)
 
-    def __enter__(self) -> Share:
-        self.gathering.begin()
+    def __enter__(self) -> ShardWriter:
+        self.gradient_reducer.begin()
         return self
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         if error is not None:
-            self.gathering.end()
+            self.gradient_reducer.end()
             return
         try:
-            self.gathering.finish()
+            self.gradient_reducer.finish()
         except BaseException:
-            self.gathering.end()
+            self.gradient_reducer.end()
             raise

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from dragoman.graph import Array, replaceable
+from dragoman.graph import Array, dispatched
 
 
-@replaceable
+@dispatched
 def sum_of_squares(vector: Array) -> float:
     return float(np.dot(vector, vector))
 
 
-@replaceable
+@dispatched
 def adam_sweep(
     theta: Array,
     gradient: Array,
@@ -39,7 +39,7 @@ def adam_sweep(
     return False
 
 
-@replaceable
+@dispatched
 def average_sweep(average: Array, theta: Array, *, decay: float) -> bool:
     """average <- decay * average + (1 - decay) * theta. False: nothing was done."""
     return False
