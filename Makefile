@@ -17,7 +17,7 @@ demo: .venv/installed  ## install, train an English-Spanish translator (about a 
 test: .venv/installed-test  ## install the test tools, run all checks and tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy --strict src
+	$(BIN)/mypy --strict src tools/phrases
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -n auto -q
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from dragoman.data.corpora import phrases
+from dragoman.data.builtin import built_in
 from dragoman.tasks.configuration import merged
 from dragoman.tasks.model import load_testing
 from dragoman.tasks.training import train_translator
@@ -50,7 +50,7 @@ def drawn(file: Path) -> tuple[list[Pair], list[Pair], list[Pair]]:
     pairs = list(old.items())
     base = [pairs[i] for i in rng.permutation(len(pairs))[:BASE]]
     known = {source for source, _ in base}
-    fresh = list({pair.source: pair.reference for pair in phrases() if pair.source not in known}.items())
+    fresh = [pair for pair in built_in("phrases").pairs if pair[0] not in known]
     chosen = [fresh[i] for i in rng.permutation(len(fresh))[: NEW + TESTED]]
     return base, chosen[:NEW], chosen[NEW:]
 

@@ -82,7 +82,7 @@ def main() -> None:
         depth = preset("small", 8, 8).depth
         files = {
             "source": learnt([source for source, _ in rest], place / "source.bin", depth),
-            "reference": learnt([reference for _, reference in rest], place / "reference.bin", depth),
+            "target": learnt([reference for _, reference in rest], place / "reference.bin", depth),
         }
         starts: dict[str, dict[str, Any]] = {
             "none": {},

@@ -15,8 +15,7 @@ from sacrebleu.metrics.chrf import CHRF
 from safetensors.numpy import load_file
 
 from dragoman import Translator
-from dragoman.data import corpora
-from dragoman.data.corpora.phrases import Pair
+from dragoman.data import builtin
 from dragoman.data.protection import STANDINS
 from dragoman.errors import ConfigurationError, DataError, DragomanWarning
 from dragoman.loss import LossIndex
@@ -105,9 +104,9 @@ def test_the_sentence_of_the_demonstration_is_never_trained_on(
 ) -> None:
     """A translation of a sentence that was learnt by heart would show nothing."""
     sentence = "The plant is green."
-    assert sentence in corpora.HELD_OUT
-    some = [Pair(source, reference, "") for source, reference in [*PAIRS, (sentence, "La planta es verde.")]]
-    monkeypatch.setattr(corpora, "phrases", lambda: some)
+    assert sentence in builtin.HELD_OUT
+    some = [*PAIRS, (sentence, "La planta es verde.")]
+    monkeypatch.setattr(builtin, "phrases", lambda: some)
     settings = configuration({"recipe": recipe, "seed": seed, "data": {"files": ["phrases"]}})
     dataset = open_corpus(settings.data).dataset(settings.seed)
     found = {name: list(dataset.part(name).texts("source")) for name in ("training", "validation", "testing")}
@@ -116,7 +115,7 @@ def test_the_sentence_of_the_demonstration_is_never_trained_on(
 
 
 def test_the_sentence_of_the_demonstration_is_in_the_corpus() -> None:
-    assert [pair.reference for pair in corpora.phrases() if pair.source == "The plant is green."]
+    assert dict(builtin.phrases())["The plant is green."] == "La planta es verde."
 
 
 def test_without_a_directory_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from dragoman.layers import ForwardContext, Initializer, Layer
 from dragoman.networks import Network, Transformer, TransformerConfiguration
 from dragoman.operations import embed, linear
 from dragoman.optimization import Adam, Constant
-from dragoman.tasks.vectors.embeddings import initial_embeddings, words_of
+from dragoman.tasks.vectors.embeddings import EMBEDDINGS, initial_embeddings, words_of
 from dragoman.training import Stopping, train
 from tests.tasks.vectors.made_up import BOOK, PLANE, vectors_of
 
@@ -48,8 +48,8 @@ FOUR = vectors_of(BOOK)
 
 
 @pytest.mark.ledger("B-7.1-word2vec")
-@pytest.mark.parametrize("side", ["source", "reference"])
-def test_known_words_are_filled_in_and_others_stay(side: Literal["source", "reference"]) -> None:
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_known_words_are_filled_in_and_others_stay(side: Literal["source", "target"]) -> None:
     network, untouched = small_network(), small_network()
     filled = initial_embeddings(network, side, LABELLED, FOUR)
     assert (filled.found, filled.words) == (2, 4)
@@ -59,8 +59,8 @@ def test_known_words_are_filled_in_and_others_stay(side: Literal["source", "refe
         for (name, a), (_, b) in zip(network.named_arrays(), untouched.named_arrays(), strict=True)
         if (a != b).any()
     }
-    assert changed == {f"{side}_embedding.table"}
-    table, before = (value_of(getattr(n, f"{side}_embedding").table) for n in (network, untouched))
+    assert changed == {f"{EMBEDDINGS[side]}.table"}
+    table, before = (value_of(getattr(n, EMBEDDINGS[side]).table) for n in (network, untouched))
     assert (table != before).any(axis=1).tolist() == [False] * 4 + [True, True, False, False]
     np.testing.assert_allclose(table[4:6], filled.scale * FOUR.vectors[:2], rtol=1e-6)
     size = [float(np.sqrt(np.mean(rows[4:6] ** 2))) for rows in (table, before)]
@@ -128,5 +128,5 @@ def test_any_network_with_a_table_will_do(freeze: bool) -> None:
     train(network, iter([batch] * 2), Adam(), Constant(0.1), Stopping(2))
     moved = value_of(network.source_embedding.table) != table
     assert moved.any(axis=1).tolist() == [False] * 4 + [not freeze] * 2 + [False] * 2
-    with pytest.raises(ConfigurationError, match="this network has no reference embedding to put vectors into"):
-        initial_embeddings(network, "reference", LABELLED, FOUR)
+    with pytest.raises(ConfigurationError, match="this network has no target embedding to put vectors into"):
+        initial_embeddings(network, "target", LABELLED, FOUR)

@@ -7,7 +7,7 @@ from typing import Any
 
 from dragoman.engines.numba.arithmetic import exponential, maximum
 from dragoman.engines.numba.baton import enter, leave
-from dragoman.engines.numba.jit import kernel, part
+from dragoman.engines.numba.jit import inlined, kernel, part
 
 
 @part
@@ -64,8 +64,8 @@ def cross_entropy(logits: Any, targets: Any, weights: Any, total: Any, smoothing
     return error / total, hits
 
 
-@kernel
-def cross_entropy_delta(logits: Any, dbiases: Any, targets: Any, weights: Any, total: Any, smoothing: Any) -> Any:
+@inlined
+def delta_of_rows(logits: Any, dbiases: Any, targets: Any, weights: Any, total: Any, smoothing: Any) -> Any:
     """The same; the logits become their delta (4.2.4), whose rows dbiases gets (none: a vector of no size)
 
     In place because a second matrix would cost as much as the arithmetic.
@@ -97,3 +97,8 @@ def cross_entropy_delta(logits: Any, dbiases: Any, targets: Any, weights: Any, t
                 row[s] = row[s] * share - uniform
         row[t] -= aim
     return error / total, hits
+
+
+@kernel
+def cross_entropy_delta(logits: Any, dbiases: Any, targets: Any, weights: Any, total: Any, smoothing: Any) -> Any:
+    return delta_of_rows(logits, dbiases, targets, weights, total, smoothing)

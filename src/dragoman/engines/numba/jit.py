@@ -107,6 +107,16 @@ def part(function: Callable[..., Any]) -> Callable[..., Any]:
     return kernel(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
+def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A device function that becomes part of each of its callers.
+
+    LLVM may optimise the copy of a function in its caller's module differently from the one in a module of its own, and
+    a process runs whichever was loaded first. Where the two would sum in different orders, a process that
+    compiles a kernel would get other bits than one that finds it on disk. An inlined function has no second copy.
+    """
+    return kernel(function, no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True)
+
+
 DONE = np.int64(1)
 
 

@@ -93,7 +93,7 @@ def linear_cross_entropy(
         rows, strip = x[first:end], delta[: end - first]
         multiply(products, rows, STRAIGHT, w, transposed, biases, strip)
         goals = targets[first:end], weights[first:end], total, smoothing
-        more, right = errors.cross_entropy_delta(strip, dbiases, *goals)
+        more, right = errors.delta_of_rows(strip, dbiases, *goals)
         error += more
         hits += right
         multiply(products, strip, STRAIGHT, w, not transposed, dbiases[:0], dx[first:end])

@@ -1,0 +1,61 @@
+"""A process that compiles the kernels computes the same bits as the next one, which finds them on disk."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+SCRIPT = """
+import hashlib
+import numpy as np
+from dragoman.batch import Batch
+from dragoman.decoding import Beam, Greedy, decode
+from dragoman.engines import use_fastest
+from dragoman.layers import ForwardContext
+from dragoman.loss import CrossEntropy, LossIndex
+from dragoman.networks import ARCHITECTURES
+from dragoman.operations import DropoutKey
+from dragoman.optimization import Adam, gradient_norm
+
+use_fastest()
+rng = np.random.default_rng(0)
+
+
+def sequences(count):
+    return [[2, *rng.integers(4, 300, rng.integers(3, 30)), 3] for _ in range(count)]
+
+
+pairs, sources = Batch.pairs(sequences(64), sequences(64)), sequences(5)
+for name in ("transformer", "gru-attention"):
+    architecture = ARCHITECTURES[name]
+    settings = architecture.settings(**{**architecture.presets["small"], **architecture.named}).model_dump()
+    network = architecture.build(architecture.configured(settings, (300, 300)))
+    optimizer = Adam()
+    for step in range(2):
+        run = ForwardContext(DropoutKey(0, step))
+        loss, gradient = LossIndex(CrossEntropy(0.1)).differentiate(network, pairs, run)
+        print(name, step, loss.error.hex(), gradient_norm(network.theta, gradient).hex())
+        optimizer.update(network.theta, gradient, 0.01)
+    print(name, hashlib.sha256(network.theta.values.tobytes()).hexdigest())
+    for method in (Greedy(), Beam(width=3)):
+        found = decode(network, sources, method, longest=9)
+        print(name, [[(best.labels, best.log_probability.hex()) for best in several] for several in found])
+"""
+
+
+def test_the_process_that_compiles_gets_the_bits_of_the_next(tmp_path: Path) -> None:
+    printed = [
+        subprocess.run(
+            [sys.executable, "-c", SCRIPT],
+            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "DRAGOMAN_ENGINE": "numba"},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for _ in range(2)
+    ]
+    assert printed[0].count("\n") == 10
+    assert list(tmp_path.rglob("*.nbi"))
+    assert printed[0] == printed[1]

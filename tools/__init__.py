@@ -1,0 +1,1 @@
+"""Programs for the developers of Dragoman; none of them is part of the installed package."""

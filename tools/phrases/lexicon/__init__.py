@@ -1,0 +1,1 @@
+"""The words of the corpus: English beside Spanish, with what they can be said of."""
