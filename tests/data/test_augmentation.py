@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 import re
+import time
 from collections import Counter
+from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +14,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.data.augmentation import Augmentation, Lexicon, share_of, words
+from dragoman.data.augmentation import (
+    ASSOCIATED,
+    MOST_WORDS,
+    SEEN_TOGETHER,
+    Augmentation,
+    Lexicon,
+    Word,
+    share_of,
+    words,
+)
 from dragoman.data.dataset import Encoding, Part, prepare
-from dragoman.data.protection import STANDINS
+from dragoman.data.protection import STANDINS, mask_pair
 from dragoman.data.splits import Splitting
+from dragoman.errors import DragomanWarning
+from dragoman.tasks.configuration import merged
+from dragoman.tasks.training import train_translator
+from tests.tasks.models import tiny, write_pairs
 
 ADJECTIVES = {"red": "rojo", "blue": "azul", "green": "verde", "old": "viejo", "small": "pequeño", "new": "nuevo"}
 NOUNS = {"dog": "perro", "tree": "árbol", "book": "libro", "boat": "barco", "car": "coche", "hat": "sombrero"}
@@ -127,3 +142,92 @@ def test_no_pair_is_augmented_beyond_the_room_that_there_is(encoding: Encoding, 
     assert any(map(standins_in, shown(prepared.part("training"), 0)))
     free = prepare(PAIRS, tmp_path / "free", Encoding(protect=True))
     assert max(free.about["longest"]) > 14
+
+
+def spelled(number: int) -> str:
+    """A word of letters for every number."""
+    return "w" + str(number).translate(str.maketrans("0123456789", "abcdefghij"))
+
+
+@pytest.mark.parametrize("distinct", [20_000, 10])
+def test_a_pair_as_long_as_a_book_is_prepared_as_fast_as_any_other(distinct: int, tmp_path: Path) -> None:
+    """Found by a user whose training stood still: what a pair costs grew with the square of its words."""
+    long = " ".join(spelled(i % distinct) for i in range(20_000))
+    books = [(f"{word} {long}", f"{long} {word}") for word in ("one", "two", "three", "four", "five")]
+    started = time.process_time()
+    prepared = prepare([*PAIRS, *books], tmp_path / "d", Encoding(protect=True), Splitting((1.0, 0.0, 0.0)))
+    assert time.process_time() - started < 20
+    assert prepared.about["left_out"] == len(books)
+    assert len(prepared.part("training")) == len(PAIRS)
+
+
+def test_a_training_with_a_pair_of_30_000_words_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))  # a dataset that is found there is not prepared
+    long = " ".join(map(spelled, range(30_000)))
+    pairs = [*PAIRS, *((f"{word} {long}", f"{long} {word}") for word in ("one", "two", "three"))]
+    started = time.process_time()
+    settings = {"data": {"files": [write_pairs(tmp_path / "long.tsv", pairs)]}, "stopping": {"steps": 2}}
+    with pytest.warns(DragomanWarning, match="3 pairs"):
+        train_translator(merged(tiny(), settings))
+    assert time.process_time() - started < 60
+
+
+def test_only_pairs_of_very_many_words_are_not_augmented() -> None:
+    def pair(count: int) -> tuple[str, str]:
+        text = " ".join(map(spelled, range(count)))
+        return f"{text}.", f"{text}!"
+
+    assert len(standins_in(Augmentation([pair(MOST_WORDS)], 1.0)(*pair(MOST_WORDS))[0])) > 0
+    assert Augmentation(PAIRS, 1.0)(*pair(MOST_WORDS + 1)) == pair(MOST_WORDS + 1)
+    assert Augmentation([pair(MOST_WORDS + 1)] * 2, 1.0).lexicon.translations("wb") == {}
+
+
+# What the links are, written down without a thought of time
+
+
+def every_association(pairs: list[tuple[str, str]], source: str, reference: str) -> float:
+    """2 c(s, r) / (c(s) + c(r)), by counting pairs."""
+    if source == reference and len(source) > 2:
+        return 1.0
+    held = [({w for w, _, _ in words(a)}, {w for w, _, _ in words(b)}) for a, b in pairs]
+    together = sum(source in a and reference in b for a, b in held)
+    alone = sum(source in a for a, _ in held) + sum(reference in b for _, b in held)
+    return 2 * together / alone if together >= SEEN_TOGETHER else 0.0
+
+
+def plain_links(pairs: list[tuple[str, str]], source: list[Word], reference: list[Word]) -> list[tuple[int, int]]:
+    """Words that stand once on their side and are each other's best, from the whole table."""
+    if not source or not reference:
+        return []
+    table = np.array([[every_association(pairs, s[0], r[0]) for r in reference] for s in source])
+    for i, (word, _, _) in enumerate(source):
+        table[i] *= sum(word == other for other, _, _ in source) == 1
+    for j, (word, _, _) in enumerate(reference):
+        table[:, j] *= sum(word == other for other, _, _ in reference) == 1
+    best, back = table.argmax(axis=1), table.argmax(axis=0)
+    return [(i, int(j)) for i, j in enumerate(best) if table[i, j] >= ASSOCIATED and back[j] == i]
+
+
+sentences = st.lists(st.sampled_from(["a", "b", "c", "dog", "cat", "sun", "Sun", "5"]), max_size=8).map(" ".join)
+
+
+@given(pairs=st.lists(st.tuples(sentences, sentences), min_size=1, max_size=12))
+def test_links_are_those_of_the_whole_table(pairs: list[tuple[str, str]]) -> None:
+    lexicon = Lexicon(pairs)
+    for source, reference in pairs:
+        sides = words(source), words(reference)
+        assert lexicon.links(*sides) == plain_links(pairs, *sides)
+
+
+def test_a_corpus_is_prepared_as_it_ever_was() -> None:
+    """The digest of what version 0.1.0 made of it: a training that it began is resumed with the same pairs."""
+    extra = [
+        ("It costs $5.00 or 50 % of 10km, 42%s and {name}42.", "Cuesta $5.00 o 50 % de 10km, 42%s y {name}42."),
+        ("Tom sees 1 000 dogs at example.com.", "Tom ve 1 000 perros en example.com."),
+        ("<b>5</b> of <br/><br/>%d%% H2O: v2.0, COVID-19", "<b>5</b> de <br/><br/>%d%% H2O: v2.0, COVID-19"),
+        (" ".join(map(spelled, range(300))), " ".join(map(spelled, range(0, 600, 2)))),
+    ]
+    augment = Augmentation([mask_pair(*pair) for pair in [*PAIRS, *extra]], 1.0)
+    many = [(f"{spelled(i)} {a}", f"{b} {spelled(i)}") for a, b in extra for i in range(20)]
+    told = "\n".join(text for pair in [*PAIRS, *many] for text in augment(*pair))
+    assert blake2b(told.encode(), digest_size=16).hexdigest() == "b3a3262ae2082629abf34f11cb7e85f4"

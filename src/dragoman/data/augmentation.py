@@ -32,49 +32,72 @@ SAMPLE = 20_000  # pairs that the lexicon is estimated from: memory is bounded, 
 SEEN_TOGETHER = 2  # pairs that must hold two words for them to be linked; one may be chance
 ASSOCIATED = 0.3  # Dice coefficient from which two words are linked
 LONGEST_PHRASE = 3
+MOST_WORDS = 2_000  # of a side of a pair that is augmented and learnt from; a longer one is not trained on (dataset.py)
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 
 
 class Lexicon:
-    """Which words translate each other: the Dice coefficient of the pairs that hold them."""
+    """Which words translate each other: the Dice coefficient of the pairs that hold them.
+
+    The words of a pair are counted for one source word after the other, and only translations are kept: a table of
+    all words that are seen together would need memory that grows with the square of the length of pairs.
+    """
 
     def __init__(self, pairs: Sequence[Pair]) -> None:
-        self._ids: tuple[dict[str, int], dict[str, int]] = ({}, {})
-        counts: tuple[Counter[int], Counter[int]] = (Counter(), Counter())
-        together = []
+        self._ids: dict[str, int] = {}
+        where: dict[str, list[Array]] = {}
+        references = [np.zeros(0, np.int64)]
         for pair in pairs:
-            sides = [sorted(set(self._numbered(text, side))) for side, text in enumerate(pair)]
-            counts[0].update(sides[0])
-            counts[1].update(sides[1])
-            together.append(np.add.outer(np.array(sides[0], np.int64) << 32, np.array(sides[1], np.int64)).ravel())
-        keys, seen = np.unique(np.concatenate(together or [np.zeros(0, np.int64)]), return_counts=True)
-        kept = seen >= SEEN_TOGETHER
-        self._together = dict(zip(keys[kept].tolist(), seen[kept].tolist(), strict=True))
-        self._counts = counts
+            source, reference = self._distinct(pair)
+            references.append(reference)
+            for word in source:
+                where.setdefault(word, []).append(reference)
+        self._words = list(self._ids)
+        self._counts = np.bincount(np.concatenate(references), minlength=len(self._words))
+        self._translations = {word: self._associated(beside) for word, beside in where.items()}
 
-    def _numbered(self, text: str, side: int) -> list[int]:
-        ids = self._ids[side]
-        return [ids.setdefault(word, len(ids)) for word, _, _ in words(text)]
+    def _distinct(self, pair: Pair) -> tuple[set[str], Array]:
+        """The words of both sides, each once, those of the reference by number; none of a pair with too many."""
+        source, reference = (words(text) for text in pair)
+        if max(len(source), len(reference)) > MOST_WORDS:
+            return set(), np.zeros(0, np.int64)
+        numbers = {self._ids.setdefault(word, len(self._ids)) for word, _, _ in reference}
+        return {word for word, _, _ in source}, np.array(list(numbers), np.int64)
 
-    def association(self, source: str, reference: str) -> float:
-        """2 c(s, r) / (c(s) + c(r)), 0 for words that are hardly ever seen together; 1 for one word on both sides."""
-        if source == reference and len(source) > 2:
-            return 1.0
-        s, r = self._ids[0].get(source, -1), self._ids[1].get(reference, -1)
-        together = self._together.get((s << 32) + r, 0) if min(s, r) >= 0 else 0
-        return 2 * together / (self._counts[0][s] + self._counts[1][r]) if together else 0.0
+    def _associated(self, beside: Sequence[Array]) -> dict[str, float]:
+        """2 c(s, r) / (c(s) + c(r)) of the reference words of the pairs that hold s, for those that translate it."""
+        if len(beside) < SEEN_TOGETHER:
+            return {}
+        seen = np.bincount(np.concatenate(beside), minlength=len(self._words))
+        found = np.flatnonzero(seen >= SEEN_TOGETHER)
+        dice = 2 * seen[found] / (len(beside) + self._counts[found])
+        kept = dice >= ASSOCIATED
+        return {self._words[i]: each for i, each in zip(found[kept].tolist(), dice[kept].tolist(), strict=True)}
+
+    def translations(self, word: str) -> dict[str, float]:
+        """The words that a source word is linked with, by their association; a word on both sides has 1."""
+        found = self._translations.get(word, {})
+        return {**found, word: 1.0} if len(word) > 2 else found
 
     def links(self, source: Sequence[Word], reference: Sequence[Word]) -> list[Link]:
-        """Words that stand once on their side and are each other's best, in the order of the source."""
-        if not source or not reference:
-            return []
-        table = np.array([[self.association(s[0], r[0]) for r in reference] for s in source])
-        for side, each in enumerate((source, reference)):
-            often = Counter(word for word, _, _ in each)
-            repeated = [i for i, (word, _, _) in enumerate(each) if often[word] > 1]
-            table[(repeated, slice(None)) if side == 0 else (slice(None), repeated)] = 0
-        best, back = table.argmax(axis=1), table.argmax(axis=0)
-        return [(i, int(j)) for i, j in enumerate(best) if table[i, j] >= ASSOCIATED and back[j] == i]
+        """Words that stand once on their side and are each other's best, in the order of the source.
+
+        Of words that are equally good, the first one is the best.
+        """
+        places, others = _places_of_single_words(source), _places_of_single_words(reference)
+        best: dict[int, tuple[float, int]] = {}
+        back: dict[int, tuple[float, int]] = {}
+        for word, i in places.items():
+            for other, association in self.translations(word).items():
+                if (j := others.get(other)) is not None:
+                    best[i] = max(best.get(i, (0.0, 0)), (association, -j))
+                    back[j] = max(back.get(j, (0.0, 0)), (association, -i))
+        return [(i, -j) for i, (_, j) in best.items() if back[-j][1] == -i]
+
+
+def _places_of_single_words(side: Sequence[Word]) -> dict[str, int]:
+    often = Counter(word for word, _, _ in side)
+    return {word: i for i, (word, _, _) in enumerate(side) if often[word] == 1}
 
 
 class Augmentation:
@@ -95,7 +118,7 @@ class Augmentation:
     def _with_standins(self, pair: Pair, draws: Draws) -> Pair:
         free = [standin for standin in STANDINS if standin not in pair[0] + pair[1]]
         sides = words(pair[0]), words(pair[1])
-        if not all(sides):
+        if not all(sides) or max(map(len, sides)) > MOST_WORDS:
             return pair
         places = Places(sides, self.lexicon.links(*sides))
         edits: tuple[list[Edit], list[Edit]] = ([], [])
@@ -158,15 +181,16 @@ class Places:
         """Around some words in a row that are linked to words in a row, and to nothing else."""
         phrases = [
             (a, b)
-            for a in self.links
-            for b in self.links
-            if 0 < b[0] - a[0] < LONGEST_PHRASE and 0 < b[1] - a[1] < LONGEST_PHRASE and self._closed(a, b)
+            for i, a in enumerate(self.links)
+            for b in self.links[i + 1 : i + LONGEST_PHRASE]  # links are in the order of the source
+            if b[0] - a[0] < LONGEST_PHRASE and 0 < b[1] - a[1] < LONGEST_PHRASE and self._closed(a, b)
         ]
         return self._enclosed(*phrases[draws.below(len(phrases))]) if phrases else []
 
     def _closed(self, a: Link, b: Link) -> bool:
-        within = [(a[0] <= i <= b[0], a[1] <= j <= b[1], (i, j) in self.unused) for i, j in self.links]
-        return all(source == reference and (unused or not source) for source, reference, unused in within)
+        within = [link for link in self.links if a[0] <= link[0] <= b[0]]
+        beside = [link for link in self.links if a[1] <= link[1] <= b[1]]
+        return within == beside and all(link in self.unused for link in within)
 
     def _enclosed(self, a: Link, b: Link) -> list[tuple[Place, Place]]:
         self.unused = [(i, j) for i, j in self.unused if not a[0] <= i <= b[0]]

@@ -6,12 +6,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dragoman.data.protection import STANDINS, Masked, spaced
+from dragoman.data.protection import CLOSING_TAG, OPENING_TAG, STANDINS, Masked, spaced
 from dragoman.data.splits import collapsed
 
 STANDIN = re.compile(f"[{STANDINS[0]}-{STANDINS[-1]}]")
-OPENING_TAG = re.compile(r"<([0-9A-Za-z][\w:.-]*)(?:\s[^>]*)?(?<!/)>")
-CLOSING_TAG = re.compile(r"</([0-9A-Za-z][\w:.-]*)\s*>")
 _PARTS = re.compile(f"({STANDIN.pattern})")
 _OPENING_MARKS = frozenset("¿¡(«“„[{‘")
 _CLOSING_MARKS = frozenset(".,;:!?…»”)]}’")
