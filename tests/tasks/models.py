@@ -67,9 +67,10 @@ WORDS = [
 ]
 WORD_PAIRS = WORDS + [(f"{a} {c}", f"{b} {d}") for a, b in WORDS for c, d in WORDS]
 TINY: dict[str, Any] = {
+    "preset": "small",
     "threads": 1,
     "data": {"shares": [0.8, 0.1, 0.1]},
-    "network": {"depth": 16, "perceptron_depth": 32, "heads": 2},
+    "network": {"depth": 16, "perceptron_depth": 32, "heads": 2, "dropout": 0.1},
     "optimizer": {"batch": 32, "rate": 0.01},
     "stopping": {"epochs": 2},
 }
@@ -110,6 +111,7 @@ def undertrained() -> Path:
 def taught() -> Path:
     """The directory of a model that translates one or two words, one for one, and is right most of the time."""
     settings: dict[str, Any] = {
+        "preset": "small",
         "threads": 1,
         "data": {
             "files": [write_pairs(place() / "words.tsv", WORD_PAIRS)],

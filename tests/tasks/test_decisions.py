@@ -21,17 +21,40 @@ from tests.tasks.models import tiny
 
 @pytest.mark.parametrize(
     ("pairs", "preset"),
-    [(1, "small"), (29_999, "small"), (30_000, "medium"), (299_999, "medium"), (300_000, "large"), (10**7, "large")],
+    [(1, "medium"), (29_999, "medium"), (299_999, "medium"), (300_000, "large"), (10**7, "large")],
 )
 def test_the_size_follows_the_number_of_pairs(pairs: int, preset: str) -> None:
     assert preset_for(pairs) == preset
     assert choose_size({}, pairs, None).preset == preset
-    assert choose_size({"preset": "medium"}, pairs, None).preset == "medium"
+    assert choose_size({"preset": "small"}, pairs, None).preset == "small"
+
+
+def test_recurrent_networks_stay_small_for_longer() -> None:
+    sizes = [choose_size({"architecture": "gru-attention"}, pairs, None).preset for pairs in (29_999, 30_000)]
+    assert sizes == ["small", "medium"]
+
+
+@pytest.mark.parametrize(
+    ("given", "pairs", "dropout"),
+    [
+        ({}, 9_999, 0.3),
+        ({}, 10_000, 0.2),
+        ({}, 79_999, 0.2),
+        ({}, 80_000, 0.15),
+        ({}, 300_000, 0.2),
+        ({"preset": "small"}, 9_999, 0.2),
+        ({"preset": "small"}, 10_000, 0.1),
+        ({"network": {"dropout": 0.05}}, 5_000, 0.05),
+        ({"recipe": "thesis"}, 5_000, 0.0),
+    ],
+)
+def test_more_is_dropped_where_there_are_fewer_pairs(given: dict[str, Any], pairs: int, dropout: float) -> None:
+    assert choose_size(given, pairs, None).network.model_dump()["dropout"] == dropout
 
 
 @pytest.mark.parametrize(
     ("pairs", "epochs"),
-    [(1, 100), (1_000, 100), (1_100, 97), (17_845, 24), (71_378, 12), (285_512, 6), (10**6, 3), (10**9, 3)],
+    [(1, 100), (2_000, 100), (4_461, 80), (17_845, 40), (71_378, 20), (285_512, 10), (10**7, 3), (10**9, 3)],
 )
 def test_few_pairs_are_passed_over_more_often(pairs: int, epochs: int) -> None:
     assert epochs_for(pairs) == epochs
@@ -63,6 +86,29 @@ def settled(monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], speed: Speed
     dataset = open_corpus(settings.data).dataset(settings.seed)
     batches = math.ceil(len(dataset.part("training")) / settings.optimizer.batch)
     return plan_schedule(settings, dataset, told)[0], told, batches
+
+
+def test_a_budget_too_short_for_a_size_is_spent_on_a_smaller_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Medium's epochs take 10 s and small's 1 s; these few pairs would get 100 epochs, of which 50 are enough."""
+
+    def measured(settings: TranslationConfiguration, *_: Any) -> Speed:
+        return slow(step=1.0 if settings.preset == "medium" else 0.1)
+
+    monkeypatch.setattr(decisions, "measure", measured)
+
+    def planned(budget: str, **given: Any) -> str | None:
+        asked = merged(tiny({"stopping": {"budget": budget, "epochs": None}}), given)
+        del asked["preset"]
+        dataset = open_corpus(configuration(asked).data).dataset(0)
+
+        def smaller(preset: str) -> TranslationConfiguration:
+            return choose_size({**asked, "preset": preset}, 100, None)
+
+        return plan_schedule(choose_size(asked, 100, None), dataset, Told(), smaller)[0].preset
+
+    assert planned("560s") == "medium"
+    assert planned("550s") == "small"
+    assert planned("5s") == "small", "the smallest is taken however short the budget"
 
 
 def test_a_budget_becomes_as_many_steps_as_fit(monkeypatch: pytest.MonkeyPatch) -> None:

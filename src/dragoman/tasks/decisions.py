@@ -19,18 +19,36 @@ from dragoman.training.stopping import format_time
 from dragoman.training.workers import physical_cores
 
 LONGEST_WARM_UP = 1000
+SMALLER = {"large": "medium", "medium": "small"}
 PATHS = ("start.model", "start.vectors.source", "start.vectors.target")
 MAY_CHANGE = ("out", "threads", "stopping", "checkpoints", "progress")  # when a training is taken up again
 
 
-def preset_for(pairs: int) -> str:
-    """A size that so many training pairs can fill, and that a laptop trains overnight."""
-    return "small" if pairs < 30_000 else "medium" if pairs < 300_000 else "large"
+def preset_for(pairs: int, architecture: str = "transformer") -> str:
+    """The size that translates best after so many training pairs (docs/measurements.md, Sizes).
+
+    Transformers were measured; recurrent networks train more slowly and stay small for longer.
+    """
+    if architecture != "transformer" and pairs < 30_000:
+        return "small"
+    return "medium" if pairs < 300_000 else "large"
+
+
+def dropout_for(pairs: int, preset: str) -> float | None:
+    """The dropout that was best for a Transformer and so many training pairs; None: that of the recipe."""
+    if preset == "small":
+        return 0.2 if pairs < 10_000 else None
+    return 0.3 if pairs < 10_000 else 0.2 if pairs < 80_000 else None
 
 
 def epochs_for(pairs: int) -> int:
-    """About 12 for 70,000 pairs; few pairs need more passes, many pairs fewer."""
-    return max(3, min(100, round(12 * math.sqrt(71_378 / pairs))))
+    """About 20 for 70,000 pairs; few pairs need more passes, many pairs fewer."""
+    return max(3, min(100, round(20 * math.sqrt(71_378 / pairs))))
+
+
+def enough_epochs(pairs: int) -> float:
+    """With fewer epochs than these, a smaller network comes further in the same time."""
+    return epochs_for(pairs) * (0.5 if pairs < 10_000 else 0.25)
 
 
 def choose_size(
@@ -42,8 +60,7 @@ def choose_size(
     """
     asked = configuration(given)
     if base is None:
-        decided: Settings = {} if asked.preset else {"preset": preset_for(pairs)}
-        return configuration(merged(decided, given))
+        return configuration(merged(_decided_size(asked, pairs), given))
     if given.get("architecture", base.architecture) != base.architecture:
         raise ConfigurationError(f"{asked.start.model} is a {base.architecture}; leave the architecture out")
     if asked.preset not in (None, base.preset):
@@ -59,13 +76,29 @@ def choose_size(
     return configuration(merged(decided, tuning, given))
 
 
+def _decided_size(asked: TranslationConfiguration, pairs: int) -> Settings:
+    """Preset and dropout where they are left open; the recipe `thesis` drops nothing."""
+    preset = asked.preset or preset_for(pairs, asked.architecture)
+    decided: Settings = {"preset": preset}
+    dropout = dropout_for(pairs, preset)
+    if dropout is not None and asked.recipe == "modern" and asked.architecture == "transformer":
+        decided["network"] = {"dropout": dropout}
+    return decided
+
+
 def plan_schedule(
-    settings: TranslationConfiguration, dataset: Dataset, tell: Callable[[str], None]
+    settings: TranslationConfiguration,
+    dataset: Dataset,
+    tell: Callable[[str], None],
+    smaller: Callable[[str], TranslationConfiguration] | None = None,
 ) -> tuple[TranslationConfiguration, Speed | None]:
     """How many epochs or steps, and over how many of them the rate falls; and the speed that a plan was made by.
 
     A budget alone plans the steps of the schedule and leaves `stopping.steps` open: they are planned again when the
     pace changes. A schedule whose steps are given is kept, and then the budget plans a limit.
+
+    smaller  the settings with another preset, where the preset is free: a budget too short for the network that so
+             many pairs deserve is spent on a smaller one
     """
     optimizer, stopping = settings.optimizer, settings.stopping
     steps, epochs, whole, speed = stopping.steps, stopping.epochs, optimizer.schedule_steps, None
@@ -75,7 +108,8 @@ def plan_schedule(
             epochs = FINE_TUNING_EPOCHS if tuned else epochs_for(len(dataset.part("training")))
         else:
             tell(f"measuring this machine for a few seconds, to plan {format_time(stopping.budget)}")
-            speed = measure(settings, dataset)
+            settings, speed = _fitting_size(settings, dataset, stopping.budget, smaller)
+            optimizer = settings.optimizer
             fitting = speed.steps_within(stopping.budget)
             steps, whole = (None, fitting) if whole is None else (fitting, whole)
     settings = settings.model_copy(update={"stopping": stopping.model_copy(update={"steps": steps, "epochs": epochs})})
@@ -90,6 +124,24 @@ def plan_schedule(
     return decided, speed
 
 
+def _fitting_size(
+    settings: TranslationConfiguration,
+    dataset: Dataset,
+    budget: float,
+    smaller: Callable[[str], TranslationConfiguration] | None,
+) -> tuple[TranslationConfiguration, Speed]:
+    """The largest network that gets through enough epochs within a budget, and its speed; else the smallest."""
+    enough = enough_epochs(len(dataset.part("training")))
+    speed = measure(settings, dataset)
+    while smaller is not None and speed.steps_within(budget) < enough * speed.steps_per_epoch:
+        preset = SMALLER.get(settings.preset or "")
+        if preset is None:
+            break
+        settings = smaller(preset)
+        speed = measure(settings, dataset)
+    return settings, speed
+
+
 def planned_by_budget(settings: TranslationConfiguration) -> bool:
     """Whether the number of steps is planned by the clock: nothing else limits it."""
     return settings.stopping.steps is None and settings.stopping.epochs is None
@@ -102,6 +154,13 @@ def planned_steps(settings: TranslationConfiguration, dataset: Dataset) -> float
     batches = BatchStream(dataset.part("training"), batching(optimizer), settings.seed).batches_in_epoch
     steps = math.ceil(batches / optimizer.accumulate)
     return min(stopping.steps or math.inf, (stopping.epochs or math.inf) * steps)
+
+
+def decided_before(saved: TranslationConfiguration) -> Settings:
+    """What a training that is resumed decided by itself: it stays, whatever this version would decide."""
+    decided: Settings = {} if saved.preset is None else {"preset": saved.preset}
+    dropout = getattr(saved.network, "dropout", None)
+    return decided if dropout is None else {**decided, "network": {"dropout": dropout}}
 
 
 def check_resume(
