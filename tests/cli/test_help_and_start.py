@@ -9,6 +9,7 @@ import sys
 import pytest
 import typer
 
+import dragoman
 from dragoman.cli import app
 from tests.cli.running import Run
 
@@ -97,3 +98,10 @@ def test_a_command_that_does_not_exist(run: Run) -> None:
     assert (done.code, done.out) == (2, "")
     assert "trian" in done.err
     assert "train" in done.err
+
+
+def test_the_package_runs_as_a_module_and_shows_only_its_own_names() -> None:
+    done = subprocess.run([sys.executable, "-m", "dragoman", "--version"], capture_output=True, text=True, check=True)
+    assert dragoman.__version__ in done.stdout
+    assert "importlib" not in dir(dragoman)
+    assert {"Translator", "gradient_check", "__version__"} <= set(dir(dragoman))

@@ -55,10 +55,21 @@ class DeferredGradient:
         return out
 
 
+def _operators() -> Any:
+    """The operations behind a tensor's operators, which are themselves defined on tensors."""
+    from dragoman.graph import operators
+
+    return operators
+
+
 class Tensor:
-    """An array that takes part in back-propagation: a leaf, or an output of a recorded operation."""
+    """An array that takes part in back-propagation: a leaf, or an output of a recorded operation.
+
+    Its operators (+, -, *, /, @, **) are those of `graph.operators`.
+    """
 
     __slots__ = ("index", "node", "value")
+    __array_ufunc__ = None  # array * tensor is the tensor's to answer
 
     def __init__(self, value: Array, node: Node | None = None, index: int = 0) -> None:
         self.value = value
@@ -79,6 +90,42 @@ class Tensor:
     def __repr__(self) -> str:
         origin = f", from {self.node.name}" if self.node else ""
         return f"{type(self).__name__}(shape={self.value.shape}, dtype={self.value.dtype}{origin})"
+
+    def __add__(self, other: Any) -> Any:
+        return _operators().apply(_operators().sum_of, self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return _operators().apply(_operators().sum_of, other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return _operators().apply(_operators().difference, self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return _operators().apply(_operators().difference, other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return _operators().apply(_operators().product, self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return _operators().apply(_operators().product, other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return _operators().apply(_operators().quotient, self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _operators().apply(_operators().quotient, other, self)
+
+    def __matmul__(self, other: Any) -> Any:
+        return _operators().apply(_operators().matrix_product, self, other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return _operators().apply(_operators().matrix_product, other, self)
+
+    def __pow__(self, exponent: float) -> Any:
+        return _operators().power(self, exponent=exponent)
+
+    def __neg__(self) -> Any:
+        return _operators().negative(self)
 
 
 class Parameter(Tensor):
