@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from dragoman.batch import Batch
-from dragoman.errors import DragomanError, LabelError, NonFiniteError, ShapeError
+from dragoman.errors import ConfigurationError, DragomanError, LabelError, NonFiniteError, ShapeError
 from tests.strategies import offsets
 
 
@@ -80,3 +80,9 @@ def test_a_batch_cannot_be_rearranged():
     batch = Batch.pack([[1, 2]])
     with pytest.raises(AttributeError):
         batch.offsets = np.array([0, 1])
+
+
+@pytest.mark.parametrize("per", ["samples", "row", "", 3])
+def test_what_targets_belong_to_is_refused_by_name(per):
+    with pytest.raises(ConfigurationError, match=rf"per is 'position' or 'sample', got {per!r}"):
+        Batch(np.arange(3), np.array([0, 2, 3]), targets=np.zeros(3), per=per)

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from dragoman.errors import LabelError, NonFiniteError, ShapeError
+from dragoman.errors import ConfigurationError, LabelError, NonFiniteError, ShapeError
 from dragoman.graph import Array
 
 PAD, UNKNOWN, START, END = 0, 1, 2, 3
@@ -59,6 +59,10 @@ class Batch:
 
     def _check_targets(self) -> None:
         """Targets and their weights: one for each position or one for each sample, and finite."""
+        if self.per not in (None, "position", "sample"):
+            raise ConfigurationError(
+                f"per is 'position' or 'sample', got {self.per!r}; it says what a target belongs to"
+            )
         object.__setattr__(self, "per", self.per or self._inferred())
         count = len(self) if self.per == "sample" else len(self.labels)
         if self.targets is not None:

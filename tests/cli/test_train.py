@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import re
@@ -415,3 +416,54 @@ def test_the_next_command_can_be_pasted(
     first, *others = next_commands(Path("m"))
     assert first == f"dragoman translate {expected}"
     assert others == (["dragoman evaluate m"] if pairs else [])
+
+
+# Words
+
+
+def test_a_single_step_is_told_as_one(tmp_path: Path, run: Run) -> None:
+    done = run("train", pairs_file(), "--out", tmp_path / "m", *SMALL, "--set", "stopping.steps=1")
+    told = " ".join(done.out.split())
+    assert "at most 1 step," in told
+    assert "Stopped: the one step was taken." in told
+    assert "1 step, " in told
+    assert "1 steps" not in told + " ".join(run("inspect", tmp_path / "m").out.split())
+
+
+@pytest.mark.parametrize(
+    ("number", "advice"), [(errno.ENOSPC, "Make room"), (errno.EACCES, "Choose a directory that may be written to")]
+)
+def test_a_directory_that_cannot_be_made_is_told_with_what_helps(
+    number: int, advice: str, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make = Path.mkdir
+
+    def refuse(path: Path, *given: Any, **options: Any) -> None:
+        if path.name == "m":
+            raise OSError(number, os.strerror(number), str(path))
+        make(path, *given, **options)
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    done = run("train", pairs_file(), "--out", tmp_path / "m", *SMALL)
+    assert done.code == 2
+    assert os.strerror(number) in done.err
+    assert advice in done.err
+    assert "checkpoint" not in done.err, "there is none yet"
+
+
+def test_fewer_old_pairs_than_asked_for_are_told(undertrained: Path, tmp_path: Path, run: Run) -> None:
+    new = write_pairs(tmp_path / "new.tsv", WORD_PAIRS)
+    options = ["--from", undertrained, "--out", tmp_path / "m", "--replay", "5000", "--epochs", "1"]
+    done = run("train", new, *options)
+    told = " ".join(done.out.split())
+    assert done.code == 0, done.err
+    found = re.search(r"only ([\d,]+) old pairs of \S+ can be mixed in, 5,000 were asked for", told)
+    assert found, told
+    assert f"{found[1]} old pairs of" in told
+
+
+def test_pairs_of_one_source_are_not_called_few(tmp_path: Path, run: Run) -> None:
+    file = write_pairs(tmp_path / "one.tsv", [("The man sees bread.", who) for _, who in PAIRS[:200]])
+    told = " ".join(run("train", file, "--out", tmp_path / "m", "--epochs", "1", *SMALL[:-2]).out.split())
+    assert "a few sources occur often" in told
+    assert "There are few pairs" not in told

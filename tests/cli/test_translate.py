@@ -115,7 +115,7 @@ def test_bytes_that_are_no_utf_8(undertrained: Path, run: Run, tmp_path: Path) -
     done = run("translate", undertrained, tmp_path / "in.txt")
     assert (done.code, done.out) == (2, "")
     assert "cannot be read as UTF-8 text" in done.err
-    with pytest.raises(DataError, match="standard input is not UTF-8"):
+    with pytest.raises(DataError, match="standard input cannot be read as UTF-8 text"):
         list(as_they_come(text_stream(b"good\ncaf\xe9\n")))
 
 
@@ -221,6 +221,12 @@ def test_a_prefix(undertrained: Path, run: Run) -> None:
     assert done.code == 0
     assert done.out.startswith("Un amigo vende")
     assert not run("translate", undertrained, TEXT).out.startswith("Un amigo")
+
+
+def test_a_text_of_one_word_is_told_as_one(undertrained: Path, run: Run) -> None:
+    done = run("translate", undertrained, "bread" * 60, "--beam", "1")
+    assert done.code == 0
+    assert "line 1 (1 word) was translated in" in done.err
 
 
 # Text that the model cannot read

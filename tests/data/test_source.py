@@ -134,7 +134,8 @@ def test_a_line_that_is_too_long_is_left_out_and_the_next_ones_are_read(tmp_path
 def test_problems_carry_the_file_and_the_line(tmp_path: Path) -> None:
     name, problems = write(tmp_path, "a.txt", b"a\n\xff\nb\n"), ReadErrors("skip")
     assert list(Source(name).lines(problems)) == [(1, "a"), (3, "b")]
-    assert [str(p) for p in problems.examples["not utf-8"]] == [f"{name}, line 2: not utf-8: '\ufffd'"]
+    told = f"{name}, line 2: not utf-8 (name its encoding, for example --encoding latin-1): '\ufffd'"
+    assert [str(p) for p in problems.examples["not utf-8"]] == [told]
     with pytest.raises(DataError, match=r"a\.txt, line 2: not utf-8"):
         list(Source(name).lines(ReadErrors()))
 

@@ -243,3 +243,5 @@ def test_an_empty_part_says_whether_the_pairs_are_few() -> None:
     many = unusual_parts({"training": 3800, "validation": 0, "testing": 200}, (0.9, 0.05, 0.05))["validation"]
     assert "split with this seed before" in many.advice
     assert "add pairs" not in many.advice
+    one_source = unusual_parts({"training": 200, "validation": 0, "testing": 0}, (0.9, 0.05, 0.05))["validation"]
+    assert "a few sources occur often" in one_source.advice

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import os
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -172,3 +174,47 @@ def test_an_unknown_engine_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("DRAGOMAN_ENGINE", "numba")
     trained(Callback())
     assert state() == AS_BEFORE
+
+
+LATER = """
+from threadpoolctl import threadpool_info
+from dragoman.engines.compute import fast_compute
+
+def threads():
+    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+with fast_compute(load=False):
+    pass
+before = len(threadpool_info())
+import scipy.linalg
+if len(threadpool_info()) == before:
+    print("shared")
+with fast_compute(load=False):
+    assert threads() == {1}, threadpool_info()
+assert threads() == {2}, threadpool_info()
+"""
+WITHIN = """
+from threadpoolctl import threadpool_info
+from dragoman.engines.compute import fast_compute
+
+def threads():
+    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+with fast_compute(load=False):
+    import scipy.linalg
+    with fast_compute(load=False):
+        assert threads() == {1}, threadpool_info()
+    assert threads() == {1}, threadpool_info()
+assert threads() == {2}, threadpool_info()
+"""
+
+
+@pytest.mark.parametrize("script", [LATER, WITHIN], ids=["between two computations", "within a computation"])
+def test_a_library_that_is_loaded_later_has_one_thread_too(script: str) -> None:
+    """SciPy brings its own BLAS."""
+    pytest.importorskip("scipy")
+    variables = {**os.environ, "OPENBLAS_NUM_THREADS": "2", "DRAGOMAN_ENGINE": "numpy"}
+    done = subprocess.run([sys.executable, "-c", script], env=variables, capture_output=True, text=True, check=False)
+    if done.stdout == "shared\n":
+        pytest.skip("SciPy uses NumPy's own BLAS here")
+    assert (done.returncode, done.stderr) == (0, "")

@@ -265,3 +265,19 @@ def test_a_training_whose_old_pairs_are_gone_is_not_resumed_without_them(taught:
 def test_replay_needs_a_model_to_start_from() -> None:
     with pytest.raises(ConfigurationError, match="no model whose old pairs could be mixed in"):
         configuration({"start": {"replay": 5}})
+
+
+def test_a_training_that_asked_for_more_old_pairs_than_there_are_is_resumed_as_it_was_begun(
+    taught: Path, tmp_path: Path
+) -> None:
+    settings = tuning({"start": {"replay": 5000}})
+    stopped(settings, tmp_path / "model", 2)
+    count = resolved(tmp_path / "model" / "configuration.toml").start.replay
+    assert count is not None
+    assert 0 < count < 5000
+    train_translator(settings, tmp_path / "model")
+    train_translator(settings, tmp_path / "whole")
+    check_same(tmp_path / "model", tmp_path / "whole")
+    stopped(tuning(), tmp_path / "other", 2)
+    with pytest.raises(ConfigurationError, match=r"start\.replay = 38 then, 40 now"):
+        train_translator(tuning({"start": {"replay": 40}}), tmp_path / "other")

@@ -15,7 +15,7 @@ import pytest
 
 from dragoman import Translator
 from dragoman.data.tokenizer import Tokenizer
-from dragoman.errors import DragomanError, FileFormatError
+from dragoman.errors import DragomanError, FileFormatError, NonFiniteError
 from dragoman.tasks.model import load_metadata, load_testing, save_testing
 from dragoman.tasks.translator import DecodingOptions
 from tests.tasks.models import PAIRS
@@ -108,17 +108,17 @@ def other_network(**settings: Any) -> Callable[[Path], object]:
 @pytest.mark.parametrize(
     ("damage", "expected"),
     [
-        (remove("model.json"), "holds no model: there is no model.json in it"),
+        (remove("model.json"), r"model\.json is missing; run `dragoman train "),
         (remove("weights.safetensors"), r"weights\.safetensors is missing; run `dragoman train "),
         (just_begun, "has no weights yet.*run the same train command again to resume it"),
         (remove("source-tokenizer.json"), r"source-tokenizer\.json is missing; run `dragoman train "),
         (remove("target-tokenizer.json"), r"target-tokenizer\.json is missing; run `dragoman train "),
         (write("model.json", '{"format": 1'), r"model\.json cannot be read"),
         (write("model.json", "[]"), r"model\.json cannot be read"),
-        (write("model.json", "{}"), "has model format None"),
+        (write("model.json", "{}"), r"model\.json: it has no format version"),
         (write("model.json", '{"format": 1}'), r"model\.json: .*source_vocabulary: Field required"),
-        (write("model.json", '{"format": 1, "network": 3}'), r"model\.json: "),
-        (write("model.json", '{"format": 1, "network": [1]}'), r"model\.json: "),
+        (write("model.json", '{"format": 1, "network": 3}'), r"model\.json: network is a number"),
+        (write("model.json", '{"format": 1, "network": [1]}'), r"model\.json: network is a list"),
         (change(format=2), r"has model format 2, this program \(.*\) reads 1; was it written by a later one\?"),
         (change(surprise=1), r"model\.json: .*surprise"),
         (change(longest="long"), r"model\.json: .*longest"),
@@ -199,3 +199,24 @@ def test_without_a_testing_part_a_file_is_asked_for(model: Path) -> None:
     (model / "testing.tsv.gz").unlink()
     with pytest.raises(FileFormatError, match="keeps no testing pairs; name a file of pairs to evaluate on"):
         load_testing(model)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_weights_that_are_not_finite_never_replace_good_ones(model: Path, value: float) -> None:
+    before = {path: path.read_bytes() for path in model.rglob("*") if path.is_file()}
+    spoilt = Translator.load(model)
+    spoilt.network.theta.values[-1] = value
+    with pytest.raises(NonFiniteError, match=rf"holds values that are not finite, so nothing is written to {model}"):
+        spoilt.save(model)
+    assert {path: path.read_bytes() for path in model.rglob("*") if path.is_file()} == before
+    with pytest.raises(NonFiniteError):
+        spoilt.save(model.with_name("other"))
+    assert not model.with_name("other").exists()
+
+
+@pytest.mark.parametrize("choice", [{"beam": 1}, {"beam": 4}, {"sample": True}, {"beam": 1, "scored": True}])
+def test_weights_that_are_not_finite_translate_nothing(model: Path, choice: dict[str, Any]) -> None:
+    spoilt = Translator.load(model)
+    spoilt.network.theta.values[:] = np.nan
+    with pytest.raises(NonFiniteError, match="are the network's weights sound"):
+        spoilt.translate(TEXTS, **choice)

@@ -14,7 +14,8 @@ import pytest
 from dragoman import Translator
 from dragoman.errors import ConfigurationError, DragomanError, FileFormatError
 from dragoman.networks.architectures import Architecture
-from dragoman.tasks.model import load_metadata
+from dragoman.tasks.configuration import merged
+from dragoman.tasks.model import ModelMetadata, load_metadata
 from dragoman.tasks.training import train_translator
 from dragoman.training import Outcome
 from tests.tasks.models import tiny
@@ -203,3 +204,49 @@ def test_settings_that_no_computer_can_train_are_refused(tmp_path: Path) -> None
         with pytest.raises(ConfigurationError, match=r"network\.layers|GB of memory"):
             train_translator(tiny({"network": network}), tmp_path / "model")
         assert not (tmp_path / "model").exists()
+
+
+# model.json
+
+
+def timeless(facts: ModelMetadata) -> ModelMetadata:
+    """Without the time that the training took, which is that of the last run too."""
+    return facts.model_copy(update={"training": {**facts.training, "seconds": 0}})
+
+
+@pytest.mark.parametrize("damage", ["missing", "empty", "cut", "zeros"])
+def test_model_json_is_restored_with_what_it_said(model: Path, damage: str) -> None:
+    whole = load_metadata(model)
+    DAMAGES[damage](model / "model.json")
+    with pytest.raises(FileFormatError, match=ADVICE) as caught:
+        Translator.load(model)
+    assert str(model / "model.json") in str(caught.value)
+    outcome, [told] = train_again(model)
+    assert outcome.records == [], "nothing is trained again"
+    assert str(model / "model.json") in told
+    assert timeless(load_metadata(model)) == timeless(whole)
+    assert train_again(model)[1] == []
+
+
+def test_everything_but_configuration_and_checkpoints_is_restored_together(model: Path) -> None:
+    files = ("model.json", WEIGHTS, *TOKENIZERS)
+    for name in files:
+        (model / name).unlink()
+    assert len(train_again(model)[1]) == 4
+    for name in files[1:]:
+        assert (model / name).read_bytes() == (uninterrupted() / name).read_bytes()
+    assert timeless(load_metadata(model)) == timeless(load_metadata(uninterrupted()))
+
+
+def test_a_fine_tuned_model_is_restored_with_its_scores(tmp_path: Path) -> None:
+    base, tuned = tmp_path / "base", tmp_path / "tuned"
+    train_translator(tiny(SETTINGS), base)
+    settings = merged(tiny(), {"start": {"model": str(base), "replay": 20}, "network": None, "stopping": {"epochs": 1}})
+    del settings["network"]
+    train_translator(settings, tuned)
+    whole = load_metadata(tuned)
+    (tuned / "model.json").unlink()
+    train_translator(settings, tuned)
+    found = load_metadata(tuned)
+    assert found.training["compared"] == whole.training["compared"]
+    assert timeless(found) == timeless(whole)

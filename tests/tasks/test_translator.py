@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman import Translator
-from dragoman.errors import ConfigurationError, DragomanError
+from dragoman.errors import ConfigurationError, DragomanError, DragomanWarning
 from dragoman.tasks.training import train_translator
 from dragoman.tasks.translator import DecodingOptions
 from tests.tasks.models import PAIRS, WORD_PAIRS, tiny
@@ -233,3 +234,19 @@ def test_a_translation_says_that_its_text_was_in_an_unseen_script(translator: Tr
     found = translator.translations(texts)
     assert [translation.unseen_script for translation in found] == [None, "Cyrillic", "Cyrillic", None, None]
     assert [bool(translation.warnings) for translation in found] == [False, True, True, False, False]
+
+
+def test_translate_warns_once_of_texts_in_an_unseen_script(translator: Translator) -> None:
+    texts = ["The man sees bread.", "Привет, мир!", "Мы видим дом.", "世界"]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        written = translator.translate(texts, beam=1)
+        assert len(written) == len(texts)
+    [first, second] = caught
+    assert issubclass(first.category, DragomanWarning)
+    assert str(first.message).startswith("2 of 4 texts: most letters are Cyrillic")
+    assert str(second.message).startswith("1 of 4 texts: most letters are")
+    assert first.filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        translator.translate(texts[:1], beam=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -242,10 +243,18 @@ def test_another_version_is_refused(tmp_path: Path, version: Any) -> None:
         checkpoints.load()
 
 
+def alone(place: Path) -> Path:
+    """A checkpoint that has no other beside it which could be resumed instead."""
+    for other in place.parent.glob("step-*"):
+        if other != place:
+            shutil.rmtree(other)
+    return place
+
+
 @pytest.mark.parametrize("name", ["Adam", "Momentum, plateau", "accumulated, averaged, evaluated every 2"])
 def test_a_state_that_lacks_anything_is_told(tmp_path: Path, name: str) -> None:
     CASES[name].build(tmp_path, interrupted=After(3)).run()
-    place = tmp_path / "checkpoints" / "step-00000003"
+    place = alone(tmp_path / "checkpoints" / "step-00000003")
     whole = (place / "state.json").read_text(encoding="utf-8")
     needed = json.loads(whole)
     del needed["sha256"], needed["version"]  # without a version it is damaged, and another one is resumed
@@ -275,8 +284,8 @@ def test_a_state_that_lacks_anything_is_told(tmp_path: Path, name: str) -> None:
 )
 def test_a_state_of_the_wrong_shape_is_told(tmp_path: Path, wrong: dict[str, Any]) -> None:
     CASES["Momentum, plateau"].build(tmp_path, interrupted=After(3)).run()
-    rewrite_state(tmp_path / "checkpoints" / "step-00000003", wrong)
-    with pytest.raises(FileFormatError, match="is not a state that this training can resume"):
+    rewrite_state(alone(tmp_path / "checkpoints" / "step-00000003"), wrong)
+    with pytest.raises(FileFormatError, match=r"step-00000003 is damaged \(state\.json: .*no other is intact"):
         CASES["Momentum, plateau"].build(tmp_path).resume()
 
 

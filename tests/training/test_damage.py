@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -242,16 +243,34 @@ def test_a_state_with_any_wrong_value_is_told_or_does_not_matter(
         ({"layout": 7}, "layout: .*string"),
     ],
 )
-def test_a_wrong_type_is_named_with_what_to_do(tmp_path: Path, change: dict[str, Any], expected: str) -> None:
-    CASES["Adam"].build(tmp_path, interrupted=After(5)).run()
-    place = tmp_path / "checkpoints" / "step-00000005"
-    without_checksums(place)
-    state = json.loads((place / "state.json").read_text(encoding="utf-8"))
-    (place / "state.json").write_text(json.dumps(state | change), encoding="utf-8")
-    with pytest.raises(FileFormatError, match=expected) as caught:
-        CASES["Adam"].build(tmp_path).run()
-    assert str(place / "state.json") in str(caught.value)
-    assert "write step-00000004 into" in str(caught.value)
+def test_where_the_latest_state_has_a_wrong_type_the_one_before_is_resumed(
+    tmp_path: Path, change: dict[str, Any], expected: str
+) -> None:
+    """As with any other damage; where there is none before, the value is named."""
+    whole, place = tmp_path / "whole", tmp_path / "training"
+    for directory in (whole, place):
+        directory.mkdir()
+    CASES["Adam"].build(whole).run()
+    CASES["Adam"].build(place, interrupted=After(5)).run()
+    latest = place / "checkpoints" / "step-00000005"
+    without_checksums(latest)
+    state = json.loads((latest / "state.json").read_text(encoding="utf-8"))
+    (latest / "state.json").write_text(json.dumps(state | change), encoding="utf-8")
+    alone = tmp_path / "alone"
+    shutil.copytree(place, alone)
+    for other in Checkpoints(alone / "checkpoints").steps()[:-1]:
+        shutil.rmtree(other)
+    with pytest.raises(
+        FileFormatError, match=rf"state\.json: {expected}.*no other is intact; delete .* to begin again"
+    ):
+        CASES["Adam"].build(alone).run()
+    heard = Heard()
+    CASES["Adam"].build(place, watch=heard).run()
+    assert heard.steps[0][0] == 5
+    [told] = heard.notices
+    assert re.search(rf"the checkpoint {latest} is damaged \(state\.json: {expected}", told)
+    assert "resuming from step-00000004 instead" in told
+    assert left_in(place).differences(left_in(whole)) == []
 
 
 # A history that was cut short

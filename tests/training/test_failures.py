@@ -14,11 +14,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from safetensors import SafetensorError
 
 from dragoman.errors import ConfigurationError, DataError, DragomanError, NonFiniteError
 from dragoman.graph import Array
 from dragoman.optimization import Adam, GradientDescent
 from dragoman.training import Checkpoints, History, Stopping, Validation, checkpoints
+from dragoman.training.checkpoints import explain_write_errors
 from dragoman.training.workers import Workers
 from tests.training.perceptrons import Perceptrons
 from tests.training.small_trainings import (
@@ -153,6 +155,25 @@ def test_a_directory_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(DataError, match="file"):
         Checkpoints(tmp_path / "file" / "checkpoints").prepare()
+
+
+@pytest.mark.parametrize(
+    ("number", "advice"),
+    [
+        (errno.ENOSPC, "Make room, then give the same command again"),
+        (errno.EDQUOT, "Make room, then give the same command again"),
+        (errno.EACCES, "Choose a directory that may be written to"),
+        (errno.EROFS, "Choose a directory that may be written to"),
+        (errno.EIO, "Mend that, then give the same command again"),
+    ],
+)
+def test_what_could_not_be_written_is_told_with_what_helps(tmp_path: Path, number: int, advice: str) -> None:
+    reason = os.strerror(number)
+    for error in (OSError(number, reason), SafetensorError(f"I/O error: {reason} (os error {number})")):
+        with pytest.raises(DataError) as caught, explain_write_errors(tmp_path):
+            raise error
+        assert reason in str(caught.value)
+        assert str(caught.value).endswith(advice)
 
 
 def test_a_history_that_cannot_be_written_ends_the_training(tmp_path: Path) -> None:

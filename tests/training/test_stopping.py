@@ -236,7 +236,8 @@ def test_patience_counts_rounds_in_a_row_that_brought_nothing_better(
     limits = Stopping(epochs=len(values), patience=patience)
     outcome = classify(limits, stream(), validation=judged_as(values))
     assert len(outcome.records) == (evaluations or len(values))
-    ended_by_patience = f"{patience} evaluations in a row brought nothing better (patience)"
+    row = "1 evaluation" if patience == 1 else f"{patience} evaluations in a row"
+    ended_by_patience = f"{row} brought nothing better (patience)"
     assert outcome.reason == (ended_by_patience if evaluations else f"all {len(values)} epochs were done")
 
 
@@ -299,3 +300,8 @@ def test_a_budget_goes_on_after_a_pause_which_does_not_count(clock: Clock, tmp_p
 def test_a_round_that_is_over_is_not_ended_twice_by_its_budget(clock: Clock) -> None:
     outcome = classify(Stopping(seconds=3), clock.passing(1.0))
     assert [record.step for record in outcome.records] == [1, 2, 3]
+
+
+def test_limits_are_told_as_numbers_are_written_elsewhere() -> None:
+    assert Stopping(steps=1102).limit(1102, 0.0, 0.0) == "all 1,102 steps were taken"
+    assert Stopping(steps=1).limit(1, 0.0, 0.0) == "the one step was taken"

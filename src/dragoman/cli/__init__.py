@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import warnings
 from typing import Annotated, TextIO
@@ -26,7 +27,7 @@ app = typer.Typer(
     help="Trains, explains and serves sequence models; every gradient derived by hand, and proved.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
@@ -70,6 +71,16 @@ def main() -> None:
     """Run a command. A mistake in the input is told in one line; a bug still shows its traceback."""
     prepare_streams()
     try:
+        _run()
+    except BaseException as error:
+        if not _is_interrupt(error):
+            raise
+        typer.echo("dragoman: interrupted", err=True)
+        sys.exit(128 + signal.SIGINT)
+
+
+def _run() -> None:
+    try:
         try:
             with warnings.catch_warnings():  # restores how warnings are shown
                 warnings.showwarning = _show_warning
@@ -80,7 +91,22 @@ def main() -> None:
         discard_output()
         sys.exit(1)
     except DragomanError as error:
+        if _is_interrupt(error):
+            raise
         if isinstance(error, OutputError):
             discard_output()
         typer.echo(f"dragoman: {error}", err=True)
         sys.exit(2)
+
+
+def _is_interrupt(error: BaseException) -> bool:
+    """Whether Ctrl-C is at the bottom of an error: compiled kernels and their compiler raise errors of their own."""
+    waiting, seen = [error], set[int]()
+    while waiting:
+        found = waiting.pop()
+        if isinstance(found, KeyboardInterrupt):
+            return True
+        seen.add(id(found))
+        causes = (found.__cause__, found.__context__)
+        waiting += [cause for cause in causes if cause is not None and id(cause) not in seen]
+    return False

@@ -19,6 +19,7 @@ from rich.table import Table
 from dragoman.cli.options import Columns, Encoding, Format, Header, Languages, OnBadLine, columns_of, two
 from dragoman.cli.options import console as new_console
 from dragoman.errors import ConfigurationError, DragomanError
+from dragoman.wording import counted
 
 if TYPE_CHECKING:
     from dragoman.data.doctor import Corpus, Report
@@ -172,9 +173,9 @@ def clean_corpus(
             outcome = clean(corpus, out, removed, chosen, map(json.loads, unreadable))
     for name in REPAIRS:
         if outcome.changed[name]:
-            console.print(f"{outcome.changed[name]:,} pairs changed: {REPAIRS[name]}", highlight=False)
+            console.print(f"{counted(outcome.changed[name], 'pair')} changed: {REPAIRS[name]}", highlight=False)
         if outcome.removed[name]:
-            console.print(f"{outcome.removed[name]:,} pairs removed: {REPAIRS[name]}", highlight=False)
+            console.print(f"{counted(outcome.removed[name], 'pair')} removed: {REPAIRS[name]}", highlight=False)
     told = f"{outcome.written:,} of {outcome.read:,} lines are in {out}; what was left out is in {removed}"
     console.print(told, highlight=False, markup=False)
 

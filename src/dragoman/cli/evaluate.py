@@ -27,6 +27,7 @@ from dragoman.cli.options import (
     two,
 )
 from dragoman.errors import ConfigurationError, DataError, DragomanError
+from dragoman.wording import counted
 
 if TYPE_CHECKING:
     from dragoman.analysis.testing import ScoredSentence, TestingAnalysis
@@ -93,7 +94,7 @@ def evaluate(
 
 
 def _print(analysis: TestingAnalysis, screen: Console) -> None:
-    table = Table(title=f"{analysis.sentences:,} sentences", title_justify="left", header_style="dim")
+    table = Table(title=counted(analysis.sentences, "sentence"), title_justify="left", header_style="dim")
     for heading in ("error", "accuracy", "perplexity", "exact", "BLEU", "chrF"):
         table.add_column(heading, justify="right")
     bleu, chrf = analysis.bleu, analysis.chrf
@@ -148,7 +149,8 @@ def _facts(translator: Translator, name: str, beam: int) -> dict[str, str]:
         "parameters": f"{facts.parameters:,}",
         "trained on": f"{', '.join(data.files)}: {data.parts.get('training', 0):,} pairs, {data.split_told}, "
         f"seed {facts.seed}, recipe {facts.recipe}",
-        "training": f"{facts.training.get('steps', 0):,} steps, {facts.training.get('epochs', 0):g} epochs",
+        "training": f"{counted(facts.training.get('steps', 0), 'step')}, "
+        f"{counted(facts.training.get('epochs', 0), 'epoch')}",
         "tested on": name,
         "search": "greedy" if beam == 1 else f"beam of {beam}",
         "command": shlex.join(["dragoman", *sys.argv[1:]]),

@@ -4,29 +4,36 @@ from __future__ import annotations
 
 import io
 import queue
-import re
 import sys
 import threading
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO, Literal, TextIO, cast
 
 import typer
 
-from dragoman.data.documents import BY_EXTENSION, PlainText, document_by_bytes, document_by_name
-from dragoman.data.readers import FORMATS, Layout, read_records
-from dragoman.data.readers.aligned import is_two_files
-from dragoman.data.source import COMPRESSIONS, LONGEST_LINE, STANDARD_INPUT, Source
+from dragoman.cli.paths import TABLE_EXTENSIONS, TABLES, as_text, exists, refuse_path
+from dragoman.data.documents import (
+    BINARY,
+    HEAD,
+    UTF_16,
+    Document,
+    PlainText,
+    document_by_bytes,
+    document_by_name,
+    document_in_table,
+)
+from dragoman.data.readers import FORMATS, Layout, ReadErrors
+from dragoman.data.source import LONGEST_LINE, NAME_ENCODING, STANDARD_INPUT, Line, Source
 from dragoman.errors import ConfigurationError, DataError
 
 TOGETHER = 1024  # lines translated together at most
 PLAIN = "plain"
-TABLES = ("tsv", "csv", "jsonl", "parquet")
-TABLE_EXTENSIONS = {extension: name for name in TABLES for extension in FORMATS[name].extensions if extension != "txt"}
-KNOWN_EXTENSIONS = {*BY_EXTENSION, *TABLE_EXTENSIONS, "txt", "text", *(ending[1:] for ending in COMPRESSIONS)}
-_ANCHORED = re.compile(r"(?:~|\.{1,2})?[/\\](?=\S)|[A-Za-z]:[/\\]")
-_LANGUAGE_FILE = re.compile(r"[\w.,-]{2,}\.[a-z]{2}")  # test.en
+UTF_8 = "utf-8"
+FEW_NULS = 8  # in the first bytes of a table that is damaged; more of them are no text
 
 
 @dataclass(frozen=True)
@@ -37,26 +44,34 @@ class Input:
     column       of a table: the column that is translated, by number from 1 or by name; None: the first, or the key
                  'source' of JSON Lines
     on_bad_line  what is done with a row that cannot be used: error or skip
+    header       whether the first line of a table names its columns; None: if the column is given by name
+    encoding     of a file
     """
 
     given: str
     format: str | None = None
     column: str | None = None
     on_bad_line: str = "error"
+    header: bool | None = None
+    encoding: str = UTF_8
 
     def __post_init__(self) -> None:
         if self.format not in (None, PLAIN, *TABLES):
             raise ConfigurationError(f"--format is one of {PLAIN}, {', '.join(TABLES)}; got '{self.format}'")
         if self.on_bad_line not in ("error", "skip"):
             raise ConfigurationError(f"--on-bad-line is error or skip, got '{self.on_bad_line}'")
-        if self.is_text and not (self.format is None and self.column is None):
-            raise ConfigurationError("--format and --column say how a file is read; a text has neither")
-        if self.column is not None and self.read_as == PLAIN:
-            raise ConfigurationError(f"--column is that of a table; name its --format: {', '.join(TABLES)}")
+        told = {"--column": self.column is not None, "--header": self.header is not None}
+        if self.is_text and (self.format is not None or any(told.values()) or self.encoding != UTF_8):
+            raise ConfigurationError(
+                "--format, --column, --header and --encoding say how a file is read; a text has none of them"
+            )
+        for option, given in told.items():
+            if given and self.read_as == PLAIN:
+                raise ConfigurationError(f"{option} is that of a table; name its --format: {', '.join(TABLES)}")
 
     @property
     def is_text(self) -> bool:
-        return self.given != STANDARD_INPUT and not _exists(self.given)
+        return self.given != STANDARD_INPUT and not exists(self.given)
 
     @property
     def read_as(self) -> str:
@@ -66,14 +81,18 @@ class Input:
     def chunks(self) -> Iterator[list[str]]:
         """The texts, some at a time, each on one line."""
         if self.is_text:
-            _refuse_path(self.given)
+            refuse_path(self.given)
             return iter([[" ".join(self.given.splitlines())]])
         if self.given != STANDARD_INPUT and Path(self.given).is_dir():
-            raise DataError(f"{self.given} is a directory; name a file in it. {_as_text()}")
+            raise DataError(f"{self.given} is a directory; name a file in it. {as_text()}")
         if self.read_as != PLAIN:
             return _chunks(self._cells())
-        source = Source(self.given)
-        lines = as_they_come(_standard_input()) if self.given == STANDARD_INPUT else _chunks(self._lines(source))
+        source = Source(self.given, self.encoding)
+        lines = (
+            as_they_come(_standard_input(), self.encoding)
+            if self.given == STANDARD_INPUT
+            else _chunks(self._lines(source))
+        )
         return lines if self.format == PLAIN else _checked(lines, source.shown)
 
     def _lines(self, source: Source) -> Iterator[str]:
@@ -81,14 +100,14 @@ class Input:
         if kind and self.format is None:
             raise kind.refuse(self.given)
         with source.open() as stream:
-            kind = document_by_bytes(_beginning(stream))
+            kind = _by_bytes(_beginning(stream), self.encoding)
             if kind:
                 raise kind.refuse(self.given)
-            text = io.TextIOWrapper(stream, "utf-8-sig", newline="\n")
+            text = io.TextIOWrapper(stream, self.encoding, newline="\n")
             try:
                 yield from _bounded(text)
-            except UnicodeDecodeError as error:
-                raise DataError(f"{self.given} cannot be read as UTF-8 text: {error}") from None
+            except UnicodeError as error:
+                raise _not_text(self.given, self.encoding, error) from None
             finally:
                 text.detach()
 
@@ -96,13 +115,48 @@ class Input:
         columns: tuple[int | str, ...] | None = None if self.column is None else (_column(self.column),)
         if self.read_as == "jsonl" and columns is None:
             columns = ("source",)
-        layout = Layout("text", columns)
-        how = cast(Literal["error", "skip"], self.on_bad_line)
-        reading = read_records([self.given], layout, self.read_as, on_bad_line=how)
-        for record in reading:
+        layout = Layout("text", columns, self.header)
+        problems = ReadErrors(cast(Literal["error", "skip"], self.on_bad_line))
+        format = FORMATS[self.read_as]
+        for record in format.read(TableSource(self.given, self.encoding, format.name), layout, problems):
             yield " ".join(record.fields[0].splitlines())
-        for line in reading.problems.lines():
+        for line in problems.lines():
             typer.echo(line, err=True)
+
+
+@dataclass(frozen=True)
+class TableSource(Source):
+    """A file that is read as a table. A document of another kind is refused, whatever the file is called."""
+
+    format: str = "tsv"
+
+    @contextmanager
+    def open(self) -> Iterator[BinaryIO]:
+        with super().open() as stream:
+            beginning = b"" if self.format == "parquet" else _beginning(stream)
+            kind = _by_bytes(beginning, self.encoding)
+            if kind and (kind is not BINARY or beginning.count(0) > FEW_NULS):
+                raise kind.refuse(self.shown)
+            yield stream
+
+    def physical_lines(self) -> Iterator[Line]:
+        lines = super().physical_lines()
+        head = list(islice(lines, HEAD))
+        kind = document_in_table([line.text for line in head], self.format)
+        if kind:
+            raise kind.refuse(self.shown)
+        return chain(head, lines)
+
+
+def _by_bytes(beginning: bytes, encoding: str) -> Document | None:
+    """The document that begins with these bytes; where a character has several of them, they tell less."""
+    kind = document_by_bytes(beginning)
+    return None if kind in (UTF_16, BINARY) and len("a".encode(encoding)) > 1 else kind
+
+
+def _not_text(name: str, encoding: str, error: UnicodeError) -> DataError:
+    shown = "UTF-8" if encoding == UTF_8 else encoding
+    return DataError(f"{name} cannot be read as {shown} text: {error}; {NAME_ENCODING}")
 
 
 def _column(told: str) -> int | str:
@@ -112,43 +166,6 @@ def _column(told: str) -> int | str:
     if int(told) == 0:
         raise ConfigurationError("--column counts from 1")
     return int(told) - 1
-
-
-def _exists(name: str) -> bool:
-    try:
-        return bool(name) and Path(name).exists()
-    except (OSError, ValueError):  # too long for a name, or with a character that no name has
-        return False
-
-
-def _as_text() -> str:
-    return "To translate the words themselves, pipe them in: echo WORDS | dragoman translate MODEL"
-
-
-def _refuse_path(text: str) -> None:
-    """A mistyped file name must not come back as a translation."""
-    if is_two_files(text) and all(_exists(name.strip()) for name in text.split(",")):
-        raise DataError(f"{text} names two files; name the one that is to be translated")
-    if looks_like_path(text):
-        raise DataError(f"{text} does not exist; check the path. {_as_text()}")
-
-
-def looks_like_path(text: str) -> bool:
-    """Whether a text that names no file was probably meant to name one. 'either/or?' and '9 km/h' are texts."""
-    if "://" in text or "\n" in text:
-        return False
-    known = text.rpartition(".")[2].lower() in KNOWN_EXTENSIONS and "." in text
-    anchored = bool(_ANCHORED.match(text))
-    if re.search(r"\s", text):
-        return known and (anchored or _is_directory(str(Path(text).parent)))
-    if known or anchored or text.endswith(("/", "\\")) or _LANGUAGE_FILE.fullmatch(text):
-        return True
-    first, slash, _ = text.partition("/")
-    return bool(slash) and _is_directory(first)
-
-
-def _is_directory(name: str) -> bool:
-    return name not in (".", "/") and _exists(name) and Path(name).is_dir()
 
 
 def _beginning(stream: BinaryIO) -> bytes:
@@ -164,6 +181,8 @@ def _bounded(stream: TextIO) -> Iterator[str]:
         number += 1
         if len(line) > LONGEST_LINE:
             raise DataError(f"line {number} is longer than {LONGEST_LINE:,} characters; cut it into lines first")
+        if number == 1:
+            line = line.removeprefix("\ufeff")  # a byte order mark
         yield line.rstrip("\r\n")
 
 
@@ -191,10 +210,10 @@ def _standard_input() -> TextIO:
     return sys.stdin
 
 
-def as_they_come(stream: TextIO) -> Iterator[list[str]]:
+def as_they_come(stream: TextIO, encoding: str = UTF_8) -> Iterator[list[str]]:
     """Whatever lines have arrived, at least one: a program that waits for each answer gets it, a file goes fast."""
     if isinstance(stream, io.TextIOWrapper):  # never the encoding of the terminal, nor half a character
-        stream.reconfigure(encoding="utf-8-sig", errors="strict")
+        stream.reconfigure(encoding=encoding, errors="strict")
     arrived: queue.Queue[str | BaseException | None] = queue.Queue(TOGETHER)
 
     def read() -> None:
@@ -217,8 +236,8 @@ def as_they_come(stream: TextIO) -> Iterator[list[str]]:
                 chunk.append(line)
                 continue
             more = False
-            if isinstance(line, UnicodeDecodeError):
-                raise DataError(f"standard input is not UTF-8: {line}")
+            if isinstance(line, UnicodeError):
+                raise _not_text("standard input", encoding, line)
             if isinstance(line, OSError):
                 raise DataError(f"standard input cannot be read: {line.strerror or line}")
             if line is not None:

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from dragoman.cli.options import console
 from dragoman.errors import ConfigurationError
+from dragoman.wording import counted
 
 if TYPE_CHECKING:
     from dragoman.tasks.model import ModelMetadata
@@ -71,7 +72,7 @@ def _print_facts(facts: ModelMetadata, screen: Console) -> None:
     told = {
         "trained on": f"{', '.join(data.files)} ({parts}; {data.split_told})",
         "recipe": f"{facts.recipe}, seed {facts.seed}",
-        "training": f"{training.get('steps', 0):,} steps, {training.get('epochs', 0):g} epochs, "
+        "training": f"{counted(training.get('steps', 0), 'step')}, {counted(training.get('epochs', 0), 'epoch')}, "
         f"{training.get('ended') or 'not finished'}",
         "network": _told(network),
         "longest": f"{facts.longest[0]} source labels, {facts.longest[1]} reference labels",

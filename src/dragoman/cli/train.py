@@ -21,6 +21,7 @@ from dragoman.cli.options import (
     two,
 )
 from dragoman.errors import ConfigurationError
+from dragoman.wording import counted
 
 
 def train(
@@ -133,7 +134,7 @@ def _train(given: dict[str, Any], out: Path, screen: Console) -> int:
     ended = translator.facts.training
     stopped = "Stopped" if outcome.records or not outcome.finished else "Nothing is left to do"
     screen.print(f"{stopped}: {outcome.reason}.", highlight=False, markup=False)
-    told = f"{ended['steps']:,} steps, {ended['epochs']:g} {'epoch' if ended['epochs'] == 1 else 'epochs'}"
+    told = f"{counted(ended['steps'], 'step')}, {counted(ended['epochs'], 'epoch')}"
     screen.print(f"The model is in {out} ({translator.facts.parameters:,} parameters, {told}).", highlight=False)
     if ended.get("compared"):
         _print_compared(ended["compared"], screen)

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from dragoman.cli.options import OnBadLine
+from dragoman.cli.options import Encoding, Header, OnBadLine
 from dragoman.errors import ConfigurationError
+from dragoman.wording import counted
 
 if TYPE_CHECKING:
     from dragoman.tasks.translator import Translation, Translator
@@ -49,6 +50,8 @@ def translate(
         str | None,
         typer.Option(help="The column of a table to translate, by number from 1 or name; else the first."),
     ] = None,
+    header: Header = None,
+    encoding: Encoding = "utf-8",
     on_bad_line: OnBadLine = "error",
 ) -> None:
     """Translate a text, a file line by line, a column of a table, or standard input as it comes.
@@ -59,7 +62,7 @@ def translate(
     from dragoman.tasks.translator import DecodingOptions, Translator
 
     choice = DecodingOptions(beam, best, length_penalty, sample, temperature, top_k, top_p, seed, maximum)
-    given = Input("-" if text is None else text, format, column, on_bad_line)
+    given = Input("-" if text is None else text, format, column, on_bad_line, header, encoding)
     one_text = given.is_text
     if prefix is not None and not one_text:
         raise ConfigurationError("--prefix goes with one TEXT")
@@ -107,8 +110,8 @@ def _write(
     line: str, translation: Translation, number: int, translator: Translator, as_json: bool, file: TextIO
 ) -> None:
     if translation.pieces > 1:
-        words = len(line.split())
-        typer.echo(f"line {number} ({words:,} words) was translated in {translation.pieces} pieces", err=True)
+        words = counted(len(line.split()), "word")
+        typer.echo(f"line {number} ({words}) was translated in {translation.pieces} pieces", err=True)
     if as_json:
         print(json.dumps(_told(line, translation, translator), ensure_ascii=False), file=file)
         return

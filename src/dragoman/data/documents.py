@@ -5,6 +5,7 @@ They are known by their name, by their first bytes or by their lines. Prose with
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from collections.abc import Sequence
@@ -55,7 +56,7 @@ ARCHIVE = Document("an archive", "Unpack it and name a file of it", is_text=Fals
 ZIP = Document("a ZIP archive (as DOCX, XLSX, ODT and EPUB are)", f"Unpack it, or: {_SAVE.lower()}", is_text=False)
 GZIP = Document("compressed", "Call it .gz, or decompress it first", is_text=False)
 PARQUET = Document("a Parquet table", "Call it .parquet, or give --format parquet", is_text=False)
-UTF_16 = Document("UTF-16 text", "Save it as UTF-8: iconv -f utf-16 -t utf-8", is_text=False)
+UTF_16 = Document("UTF-16 text", "Give --encoding utf-16", is_text=False)
 BINARY = Document("binary", "Give it a text", is_text=False)
 
 _EXTENSIONS = {
@@ -88,6 +89,7 @@ _BY_BYTES = {
 
 # Lines that stand in one kind of document alone, wherever they stand in it.
 _TIMES = re.compile(r"\s*(?:\d+:)?\d{1,2}:\d{2}[.,]\d{3}\s+-->\s+(?:\d+:)?\d{1,2}:\d{2}[.,]\d{3}\b")
+_TIMES_ALONE = re.compile(rf"{_TIMES.pattern}(?:\s+\w+:\S+)*\s*")  # with the settings of WebVTT
 _ENTRY = re.compile(r'(?:msgctxt|msgid|msgid_plural|msgstr(?:\[\d+\])?)\s+".*"\s*$')
 # What a document begins with.
 _XML = re.compile(r"<\?xml\b|<!doctype\b|<!--|<(?:html|xliff|tmx|svg|tei|resources)(?=[\s>])", re.IGNORECASE)
@@ -111,6 +113,40 @@ def document_by_bytes(beginning: bytes) -> Document | None:
     """The document that begins with these bytes."""
     known = (kind for mark, kind in _BY_BYTES.items() if beginning.startswith(mark))
     return next(known, BINARY if b"\0" in beginning else None)
+
+
+def document_in_table(lines: Sequence[str], format: str) -> Document | None:
+    """The document that a file called a table really is, by its first lines.
+
+    format  tsv, csv or jsonl. Rows with as many columns each are a table, whatever stands in their cells.
+    """
+    lines = _outside_quotes(lines) if format == "csv" else lines
+    head = [line.strip() for line in lines if line.strip()][:HEAD]
+    if not head or _has_columns(head, format):
+        return None
+    alone = (PO if _ENTRY.match(line) else SUBTITLES if _TIMES_ALONE.fullmatch(line) else None for line in head)
+    kind = next((kind for kind in alone if kind), None) or _by_head(head)
+    return None if kind in EXPECTED[format] else kind
+
+
+EXPECTED = {"tsv": (TABLE,), "csv": (), "jsonl": (JSON, JSON_LINES, TABLE)}  # no mistake in a file of this format
+
+
+def _outside_quotes(lines: Sequence[str]) -> list[str]:
+    """The lines of CSV at which a row begins."""
+    found, inside = [], False
+    for line in lines:
+        if not inside:
+            found.append(line)
+        inside ^= line.count('"') % 2 == 1
+    return found
+
+
+def _has_columns(head: Sequence[str], format: str) -> bool:
+    if format != "csv":
+        return _is_table(head)
+    widths = {len(row) for line in head for row in csv.reader([line])}
+    return len(head) > 1 and len(widths) == 1 and widths != {1}
 
 
 @dataclass

@@ -24,6 +24,8 @@ COMPRESSIONS = (".gz", ".xz", ".bz2", ".zst")
 STANDARD_INPUT = "-"
 NO_CHARACTER_SETS = ("idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape")
 
+NAME_ENCODING = "name its encoding, for example --encoding latin-1"
+
 UNDECODABLE = "\udc80"  # stands where bytes could not be decoded; no decoder gives it for valid text
 codecs.register_error("dragoman.undecodable", lambda error: (UNDECODABLE, cast(UnicodeDecodeError, error).end))
 
@@ -37,6 +39,11 @@ class Line(NamedTuple):
     number: int
     text: str
     fault: str = ""
+
+    @property
+    def advice(self) -> str:
+        """What to do about the fault, if that is known."""
+        return NAME_ENCODING if self.fault.startswith("not ") else ""
 
 
 @dataclass(frozen=True)
@@ -104,11 +111,11 @@ class Source:
 
     def lines(self, problems: ReadErrors) -> Iterator[tuple[int, str]]:
         """(line number, text) of the lines that are text; the others are problems."""
-        for number, text, fault in self.physical_lines():
-            if fault:
-                problems.add(fault, self.shown, number, text)
+        for line in self.physical_lines():
+            if line.fault:
+                problems.add(line.fault, self.shown, line.number, line.text, line.advice)
             else:
-                yield number, text
+                yield line.number, line.text
 
     def physical_lines(self) -> Iterator[Line]:
         """All lines, good or not, in bounded memory. An empty file is an error."""

@@ -18,6 +18,7 @@ PARTS = ("training", "validation", "testing")
 FILES = b"data split"  # purpose of a split that is written to files, which a training may then split again
 SPLIT_BEFORE = "The file may have been split with this seed before, or a few sources occur often: try another --seed"
 FAR = 0.25  # of its expected size that a part misses before it is worth a warning ...
+BY_CHANCE = 1e-3  # probability that a part gets nothing; below it, few pairs are not the reason
 CHANCE = 4.0  # ... if it is also more than so many standard deviations of as many independent draws
 
 
@@ -114,7 +115,10 @@ def unusual_parts(counts: Mapping[str, int], shares: tuple[float, float, float])
         some = f"{counts[name]:,} of {total:,} pairs ({counts[name] / max(1, total):.1%}) are in the {name} part"
         if share and not counts[name]:
             what = f"the {name} part is empty although its share is {share:.1%} of {total:,} pairs"
-            found[name] = Unusual(what, SPLIT_BEFORE if far else "There are few pairs: add pairs, or raise its share")
+            chance = (1 - share) ** total > BY_CHANCE
+            found[name] = Unusual(
+                what, "There are few pairs: add pairs, or raise its share" if chance else SPLIT_BEFORE
+            )
         elif share and far:
             found[name] = Unusual(f"{some}, far from its share of {share:.1%}", SPLIT_BEFORE)
     return found

@@ -6,7 +6,6 @@ on several threads. So they are counted. The first computation changes the setti
 
 from __future__ import annotations
 
-import functools
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -21,13 +20,33 @@ from dragoman.graph.operation import current_engine, engine_chosen, switch_engin
 _lock = Lock()
 _running = 0  # computations that want the settings as they are now
 _restore: Callable[[], None] | None = None  # back to what the first of them found
+_found: tuple[int, Any] = (0, None)  # modules that were loaded when libraries were looked up, and the libraries
+_limited: list[Any] = []  # limits that are to be lifted, the last one first
 
 
-@functools.cache
 def _libraries() -> Any:
-    from threadpoolctl import ThreadpoolController
+    """The libraries with threads of their own, looked up again when modules were imported since: SciPy has a BLAS."""
+    global _found
+    if _found[0] != len(sys.modules):
+        from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController()
+        _found = len(sys.modules), ThreadpoolController()
+    return _found[1]
+
+
+def _limit_libraries() -> None:
+    """One thread for each library, also for those that were loaded since the first computation began."""
+    before, now = _found[1], _libraries()
+    if not _limited or now is not before:
+        _release_control()
+        _limited.append(now.limit(limits=1))
+
+
+def _lift_limits() -> None:
+    while _limited:
+        _release_control()
+        _limited.pop().restore_original_limits()
+    _release_control()
 
 
 def _release_control() -> None:
@@ -63,14 +82,12 @@ def _enter(load: bool, tell: Callable[[str], None] | None, brief: bool) -> None:
     global _running, _restore
     with _lock:
         wanted = _wanted_engine(load, tell, brief)  # first, for it may raise
+        _limit_libraries()
         if not _running:
-            _release_control()
-            limited, before = _libraries().limit(limits=1), current_engine()
+            before = current_engine()
 
             def restore() -> None:
-                _release_control()
-                limited.restore_original_limits()
-                _release_control()
+                _lift_limits()
                 if not engine_chosen():
                     switch_engine(before)
 

@@ -22,13 +22,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 import tomli_w
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat
 
 from dragoman import __version__
 from dragoman.data.cache import file_digest
 from dragoman.data.tokenizer import Tokenizer
-from dragoman.errors import ConfigurationError, FileFormatError
+from dragoman.errors import ConfigurationError, FileFormatError, NonFiniteError
+from dragoman.graph import value_of
 from dragoman.networks import (
     ARCHITECTURES,
     Architecture,
@@ -45,6 +47,7 @@ from dragoman.training import checkpoints
 from dragoman.training.checkpoints import LATEST, PARTIAL, explain_write_errors, replace_file
 
 VERSION = 1
+TASK = "translation"
 Side = Literal["source", "target"]
 SIDES: tuple[Side, Side] = ("source", "target")
 WEIGHTS = "weights.safetensors"
@@ -98,7 +101,7 @@ class ModelMetadata(Configuration):
     """model.json."""
 
     format: int = VERSION
-    task: str = "translation"
+    task: str = TASK
     dragoman: str = __version__
     architecture: str = "transformer"
     network: ModelConfiguration
@@ -114,41 +117,88 @@ class ModelMetadata(Configuration):
     training: Annotated[dict[str, Any], AfterValidator(_checked)] = Field(default_factory=dict)  # see TrainingMetadata
 
 
+class DamagedMetadataError(FileFormatError):
+    """A model.json that is missing or damaged; `reason` is the message without what to do."""
+
+    def __init__(self, reason: str, advice: str) -> None:
+        super().__init__(f"{reason}; {advice}")
+        self.reason = reason
+
+
 def save_metadata(facts: ModelMetadata, directory: Path) -> None:
     replace_file(directory / "model.json", json.dumps(facts.model_dump(mode="json"), ensure_ascii=False, indent=2))
 
 
 def load_metadata(directory: Path) -> ModelMetadata:
+    """model.json. What is missing or damaged is told with the command that restores it."""
     path = directory / "model.json"
     if not directory.is_dir():
         raise FileFormatError(f"{directory} is not a directory; a model is what `dragoman train --out` writes")
     try:
-        told = with_current_names(json.loads(path.read_text(encoding="utf-8")))
+        told = _read_object(path)
         version = told.get("format")
+        if not isinstance(version, int):
+            raise ConfigurationError("it has no format version")
+        if version != VERSION:
+            raise FileFormatError(
+                f"{directory} has model format {version}, this program ({__version__}) reads {VERSION}; "
+                "was it written by a later one?"
+            )
+        return _metadata(told, path)
     except FileNotFoundError:
-        raise FileFormatError(f"{directory} holds no model: there is no model.json in it") from None
-    except (OSError, ValueError, AttributeError) as error:
-        raise FileFormatError(f"{path} cannot be read: {error}") from None
-    if version != VERSION:
-        raise FileFormatError(
-            f"{directory} has model format {version}, this program ({__version__}) reads {VERSION}; "
-            "was it written by a later one?"
-        )
-    try:
-        architecture = _architecture(told.get("architecture", "transformer"))
-        return ModelMetadata(**{**told, "network": architecture.configuration(**told.get("network", {}))})
+        if not (directory / "configuration.toml").is_file():
+            raise FileFormatError(f"{directory} holds no model: there is no model.json in it") from None
+        raise DamagedMetadataError(f"{path} is missing", _advice(directory)) from None
     except (ConfigurationError, TypeError) as error:
-        raise FileFormatError(f"{path}: {error}") from None
+        raise DamagedMetadataError(f"{path}: {error}", _advice(directory)) from None
+    except OSError as error:  # it may be whole
+        raise FileFormatError(f"{path} cannot be read: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise DamagedMetadataError(f"{path} cannot be read: {error}", _advice(directory)) from None
 
 
-def _architecture(name: object) -> Architecture:
+def _read_object(path: Path) -> dict[str, Any]:
+    told = with_current_names(json.loads(path.read_text(encoding="utf-8")))
+    if not isinstance(told, dict):
+        raise ValueError(f"it holds {_kind_of(told)}, expected an object")
+    return told
+
+
+def _metadata(told: dict[str, Any], path: Path) -> ModelMetadata:
+    task, network = told.get("task", TASK), told.get("network", {})
+    if task != TASK:
+        raise ConfigurationError(f"there is no task {task!r}, expected {TASK!r}")
+    if not isinstance(network, dict):
+        raise ConfigurationError(f"network is {_kind_of(network)}, expected an object")
+    architecture = _architecture(told.get("architecture", "transformer"), path)
+    return ModelMetadata(**{**told, "network": architecture.configuration(**network)})
+
+
+def _kind_of(value: object) -> str:
+    """What JSON calls a value."""
+    kinds = {list: "a list", dict: "an object", str: "a text", int: "a number", float: "a number", type(None): "null"}
+    return kinds.get(type(value), f"{value!r}")
+
+
+def _architecture(name: object, path: Path) -> Architecture:
     if not isinstance(name, str) or name not in ARCHITECTURES:
-        raise ConfigurationError(f"there is no architecture '{name}'; was it written by a later version?")
+        raise FileFormatError(f"{path}: there is no architecture '{name}'; was it written by a later version?")
     return ARCHITECTURES[name]
+
+
+def check_weights(network: SequenceModel, directory: Path) -> None:
+    """Refuse to write NaN or infinity over what is good."""
+    for name, parameter in network.named_parameters():
+        if not np.isfinite(value_of(parameter)).all():
+            raise NonFiniteError(
+                f"{name} holds values that are not finite, so nothing is written to {directory}; load the model again, "
+                "or train it again with a lower learning rate"
+            )
 
 
 def save_network(network: SequenceModel, directory: Path) -> None:
     """Replace the weights whole: a reader sees the old ones or the new ones."""
+    check_weights(network, directory)
     work = directory / f"{PARTIAL}{WEIGHTS}"
     try:
         save_weights(network, work)
@@ -217,11 +267,14 @@ def advised(directory: Path) -> Iterator[None]:
 
 
 def _advice(directory: Path) -> str:
-    settings = directory / "configuration.toml"
-    if settings.is_file() and (directory / "checkpoints" / LATEST).is_file():
-        place, settings_place = shlex.quote(str(directory)), shlex.quote(str(settings))
-        return f"run `dragoman train {settings_place} --out {place}` to restore it"
-    return COPY
+    if not _can_be_restored(directory):
+        return COPY
+    place, settings = shlex.quote(str(directory)), shlex.quote(str(directory / "configuration.toml"))
+    return f"run `dragoman train {settings} --out {place}` to restore it"
+
+
+def _can_be_restored(directory: Path) -> bool:
+    return (directory / "configuration.toml").is_file() and (directory / "checkpoints" / LATEST).is_file()
 
 
 def tokenizer_path(directory: Path, side: Side) -> Path:
@@ -269,7 +322,7 @@ def save_configuration(settings: Configuration, directory: Path) -> None:
 def save_testing(pairs: Iterable[tuple[str, str]], directory: Path) -> None:
     """The testing part as TSV; tabs and line ends inside a text become spaces, as they do in labels."""
     path, work = directory / "testing.tsv.gz", directory / f"{PARTIAL}testing.tsv.gz"
-    with explain_write_errors(directory):
+    with explain_write_errors(directory, "the testing part"):
         try:
             with work.open("wb") as raw, gzip.GzipFile(fileobj=raw, mode="wb", mtime=0) as packed:
                 for pair in pairs:

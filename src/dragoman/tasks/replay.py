@@ -34,7 +34,7 @@ def with_replay(
     wanted  pairs that the user asks for; None: as many as there are new ones, if they are at hand
     saved   pairs that a training which is resumed has mixed in; None: there is none to resume
     """
-    count = wanted if saved is None else saved
+    count = wanted if saved is None else max(saved, wanted or 0)  # a resumed training may ask for more than there are
     if count == 0:
         return new, 0
     try:
@@ -43,9 +43,14 @@ def with_replay(
         if count is None:
             tell(f"no old pairs are mixed in, so the model may forget some of what it knew: {reason}")
             return new, 0
-        what = f"{count:,} old pairs are to be mixed in" if saved is None else f"this training has {count:,} old pairs"
+        what = f"{count:,} old pairs are to be mixed in" if saved is None else f"this training has {saved:,} old pairs"
         raise ConfigurationError(f"{what}, but {reason}; put the files back, or train into another --out") from None
     part = _chosen(corpus, base, new, seed, len(new.part("training")) if count is None else count)
+    if saved is not None and wanted is not None and len(part) > saved:
+        raise ConfigurationError(
+            f"this training has {saved:,} old pairs of {corpus.name} mixed in, and {len(part):,} are asked for now "
+            f"(start.replay = {saved} then, {wanted} now); give the same number, or train into another --out"
+        )
     if saved is not None and len(part) != saved:
         raise ConfigurationError(
             f"this training has {saved:,} old pairs of {corpus.name} mixed in, but {len(part):,} are found now; "
@@ -54,6 +59,11 @@ def with_replay(
     if not len(part):
         tell(f"no old pairs are mixed in: every source of {corpus.name} is among the new pairs")
         return new, 0
+    if count is not None and len(part) < count:
+        tell(
+            f"only {len(part):,} old pairs of {corpus.name} can be mixed in, {count:,} were asked for: it has no more "
+            "whose sources are neither among the new pairs nor kept for testing"
+        )
     tell(
         f"{len(part):,} old pairs of {corpus.name} are mixed in, so that the model forgets less "
         "(--replay 0 leaves them out)"

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dragoman.data.cache import file_digest
+from dragoman.data.dataset import Dataset
+from dragoman.data.splits import collapsed
 from dragoman.data.tokenizer import Tokenizer
 from dragoman.errors import ConfigurationError, DragomanError, FileFormatError
 from dragoman.networks import SequenceModel, load_weights
@@ -37,6 +39,22 @@ def restore_tokenizers(
             replace_file(path, made)
             tell(f"{damage}; restored from the data")
     return {side: file_digest(directory_of.tokenizer_path(directory, side)) for side in SIDES}
+
+
+def check_same_pairs(directory: Path, dataset: Dataset, name: str) -> None:
+    """Refuse other data than a model was trained on where model.json cannot tell: its testing pairs would differ."""
+    try:
+        kept = directory_of.load_testing(directory)
+    except FileFormatError:  # nothing to compare with; other tokenizers would still be refused
+        return
+    part = dataset.part("testing")
+    texts = ([collapsed(text) for text in part.texts(side)] for side in ("source", "reference"))
+    if kept != list(zip(*texts, strict=True)):
+        raise other_data(directory, name)
+
+
+def other_data(directory: Path, name: str) -> ConfigurationError:
+    return ConfigurationError(f"{directory} was trained on other data than {name} holds now; choose another --out")
 
 
 def _other_tokenizer(directory: Path, side: Side) -> ConfigurationError:

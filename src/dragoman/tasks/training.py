@@ -22,13 +22,13 @@ from dragoman.networks.sizes import check_memory
 from dragoman.tasks import components, decisions, forgetting
 from dragoman.tasks import model as directory_of
 from dragoman.tasks import parts as parts_of
-from dragoman.tasks.configuration import TranslationConfiguration, configuration, resolved
+from dragoman.tasks.configuration import TranslationConfiguration, configuration, merged, resolved
 from dragoman.tasks.corpus import open_corpus
-from dragoman.tasks.model import DataMetadata, ModelMetadata
+from dragoman.tasks.model import DamagedMetadataError, DataMetadata, ModelMetadata
 from dragoman.tasks.planning import VECTORS, Speed
 from dragoman.tasks.replay import with_replay
-from dragoman.tasks.restoring import load_best, restore_tokenizers
-from dragoman.tasks.translator import Translator
+from dragoman.tasks.restoring import check_same_pairs, load_best, other_data, restore_tokenizers
+from dragoman.tasks.translator import DecodingOptions, Translator
 from dragoman.tasks.vectors.embeddings import check_start, start_from_vectors
 from dragoman.training import Callback, Checkpoints, History, Outcome, Validation
 from dragoman.training.budget import BudgetPlan
@@ -37,6 +37,7 @@ from dragoman.training.interrupts import Interrupts
 from dragoman.training.loop import Training
 from dragoman.training.tensorboard import TensorBoard
 from dragoman.training.workers import Workers, check_threads
+from dragoman.wording import counted
 
 SCORED = 500  # validation sentences that BLEU and chrF are measured on while training
 SMALL = 128  # depth up to which matrices are not worth a second BLAS thread
@@ -92,6 +93,7 @@ class TranslatorTraining:
         self._tell_cut(tell)
         replayed = self._replay(asked, tell)
         self.speed: Speed | None = None  # measured to plan a budget
+        self.lost: str | None = None  # what is wrong with model.json, where it has to be made again
         self.settings = self._decided(given, tell)
         if self.base is not None:
             start = self.settings.start.model_copy(update={"replay": replayed})
@@ -109,12 +111,12 @@ class TranslatorTraining:
             f"{self.corpus.name}: {parts['training']:,} pairs to train on, {parts['validation']:,} to validate on, "
             f"{parts['testing']:,} to test on; vocabularies of {v_source:,} and {v_reference:,} labels"
         )
-        steps = f"{decisions.planned_steps(s, self.dataset):,} steps"
+        steps = counted(decisions.planned_steps(s, self.dataset), "step")
         again = ", planned again when the pace changes"
         tell(
             f"{self.network.count():,} parameters ({s.network.told()}), recipe {s.recipe}, "
             f"{f'about {steps}{again}' if decisions.planned_by_budget(s) else f'at most {steps}'}, "
-            f"{s.threads} thread{'s' if s.threads != 1 else ''}"
+            f"{counted(s.threads or 1, 'thread')}"
         )
         if self.latest is not None:
             tell(f"going on from {self.latest}")
@@ -140,28 +142,30 @@ class TranslatorTraining:
 
     def _decided(self, given: Mapping[str, Any], tell: Callable[[str], None]) -> TranslationConfiguration:
         base, counts = None if self.base is None else self.base.facts, self.dataset.about["parts"]
-        settings = decisions.choose_size(given, counts["training"], base, judged=counts["validation"] > 0)
+
+        def sized(layer: Mapping[str, Any]) -> TranslationConfiguration:
+            settings = merged(layer, given)
+            return decisions.choose_size(settings, counts["training"], base, judged=counts["validation"] > 0)
+
+        saved = self._saved()
+        settings = sized({} if saved is None else decisions.decided_before(saved))
         split = settings.data.model_copy(update={"split": self.corpus.settings.split})
         settings = settings.model_copy(update={"data": parts_of.with_parts(split, counts)})
         parts_of.check_validation(settings, counts)
         for warning in parts_of.warnings_of(settings.data, counts):
             self.watch.warn(warning)
-        if self.out is None or not (self.out / "configuration.toml").exists():
-            settings, self.speed = decisions.plan_schedule(settings, self.dataset, tell)
+        if self.out is None or saved is None:
+            data, free = settings.data, base is None and configuration(given).preset is None
+
+            def smaller(preset: str) -> TranslationConfiguration:
+                return sized({"preset": preset}).model_copy(update={"data": data})
+
+            settings, self.speed = decisions.plan_schedule(settings, self.dataset, tell, smaller if free else None)
             return settings
-        begun = directory_of.load_metadata(self.out)
-        if begun.protect and begun.teaching != TEACHING:
-            raise ConfigurationError(
-                f"{self.out} was trained by another version of Dragoman ({begun.dragoman}), which prepares training "
-                "pairs differently, so it cannot be resumed; the model can still be used. Finish it with that version, "
-                f"train into another --out, or begin with its weights: --from {self.out}"
-            )
-        if begun.data.digest != self.corpus.digest:
-            raise ConfigurationError(
-                f"{self.out} was trained on other data than {self.corpus.name} holds now; choose another --out"
-            )
-        saved = resolved(self.out / "configuration.toml")
+        self._check_begun(self.out)
         self.corpus.check_formats(saved.data)
+        if (settings.start.replay or 0) > (saved.start.replay or 0):  # than there are, or it would have been refused
+            settings = settings.model_copy(update={"start": settings.start.model_copy(update={"replay": None})})
         settings = decisions.check_resume(settings, saved, str(self.out))
         falls, whole = settings.optimizer.schedule in ("cosine", "linear"), settings.optimizer.schedule_steps or 0
         if falls and decisions.planned_steps(settings, self.dataset) > whole:
@@ -170,6 +174,28 @@ class TranslatorTraining:
                 f"To teach it more, train into another --out with --from {self.out}"
             )
         return settings
+
+    def _saved(self) -> TranslationConfiguration | None:
+        """The configuration of the training that this one resumes, if there is one."""
+        path = None if self.out is None else self.out / "configuration.toml"
+        return None if path is None or not path.exists() else resolved(path)
+
+    def _check_begun(self, out: Path) -> None:
+        """Refuse to go on with a training of other data, or of a version that prepares them differently."""
+        try:
+            begun = directory_of.load_metadata(out)
+        except DamagedMetadataError as error:
+            self.lost = error.reason
+            check_same_pairs(out, self.dataset, self.corpus.name)
+            return
+        if begun.protect and begun.teaching != TEACHING:
+            raise ConfigurationError(
+                f"{out} was trained by another version of Dragoman ({begun.dragoman}), which prepares training "
+                "pairs differently, so it cannot be resumed; the model can still be used. Finish it with that version, "
+                f"train into another --out, or begin with its weights: --from {out}"
+            )
+        if begun.data.digest != self.corpus.digest:
+            raise other_data(out, self.corpus.name)
 
     def _network(self, tell: Callable[[str], None]) -> SequenceModel:
         architecture = ARCHITECTURES[self.settings.architecture]
@@ -228,7 +254,7 @@ class TranslatorTraining:
     def _begin_directory(self, out: Path) -> None:
         """Everything but the weights; a directory that holds something else is left alone."""
         fresh = not (out / "configuration.toml").exists()
-        with explain_write_errors(out):
+        with explain_write_errors(out, "the model"):
             if fresh:
                 directory_of.save_tokenizers(self.dataset.tokenizers, out)
                 testing = self.dataset.part("testing")
@@ -236,10 +262,18 @@ class TranslatorTraining:
                 directory_of.save_testing(texts, out)
                 directory_of.save_metadata(self.translator.facts, out)
             else:
-                saved = directory_of.load_metadata(out)
-                checksums = restore_tokenizers(saved, out, self.dataset.tokenizers, self.watch.notice)
-                self.translator.facts = self.translator.facts.model_copy(update={"tokenizers": checksums})
+                self._restore_directory(out)
             directory_of.save_configuration(self.settings, out)  # last: what has it can be resumed
+
+    def _restore_directory(self, out: Path) -> None:
+        """Make tokenizers and model.json again where they are missing or damaged."""
+        facts = self.translator.facts
+        saved = facts.model_copy(update={"tokenizers": {}}) if self.lost else directory_of.load_metadata(out)
+        checksums = restore_tokenizers(saved, out, self.dataset.tokenizers, self.watch.notice)
+        self.translator.facts = facts.model_copy(update={"tokenizers": checksums})
+        if self.lost:
+            directory_of.save_metadata(self.translator.facts, out)
+            self.watch.notice(f"{self.lost}; restored from the configuration and the data")
 
     def _training(self) -> Training:
         s, out = self.settings, self.out
@@ -306,7 +340,8 @@ class TranslatorTraining:
 
         shown = self.settings.progress.samples
         chosen = pairs if names else pairs[:shown]
-        written = self.translator.translate([source for source, _ in chosen], beam=1)
+        greedy = DecodingOptions(beam=1, scored=False)
+        written = [found.text for found in self.translator.translations([source for source, _ in chosen], greedy)]
         for (source, reference), translation in islice(zip(chosen, written, strict=True), shown):
             self.watch.notice(f"  {source}\n    -> {translation}\n    (reference: {reference})")
         metrics = {"bleu": BLEU, "chrf": CHRF}
@@ -348,7 +383,7 @@ class TranslatorTraining:
         self.translator.facts = self.translator.facts.model_copy(update={"training": told})
         self.translator.directory = self.out
         if self.out is not None:
-            with explain_write_errors(self.out):
+            with explain_write_errors(self.out, "the model"):
                 directory_of.save_metadata(self.translator.facts, self.out)
 
     def _compared(self, base: Translator, outcome: Outcome) -> list[dict[str, Any]]:
@@ -410,7 +445,7 @@ def locked(out: Path | None) -> Iterator[None]:
     made = not out.exists()
     if not made:
         _refuse_other(out)
-    with explain_write_errors(out):
+    with explain_write_errors(out, "the model"):
         out.mkdir(parents=True, exist_ok=True)
         handle = (out / LOCK).open("w")
     with handle, _tidied(out, made):

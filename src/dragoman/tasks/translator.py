@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 import zlib
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -36,7 +38,7 @@ from dragoman.decoding import Beam, Greedy, Hypothesis, Sampling, decode, log_pr
 from dragoman.decoding.probabilities import log_normalizer
 from dragoman.decoding.search import MANY
 from dragoman.engines.compute import fast_compute
-from dragoman.errors import ConfigurationError, DataError
+from dragoman.errors import ConfigurationError, DataError, DragomanWarning
 from dragoman.graph import Array, value_of
 from dragoman.networks import SequenceModel
 from dragoman.tasks import model as directory_of
@@ -44,6 +46,7 @@ from dragoman.tasks.model import ModelMetadata
 from dragoman.tasks.spacing import put_back
 from dragoman.tasks.spans import Judge, has_word, restored, without_markup
 from dragoman.training.workers import Workers, physical_cores
+from dragoman.wording import counted
 
 if TYPE_CHECKING:
     from dragoman.analysis.testing import Sentence, TestingAnalysis
@@ -197,8 +200,9 @@ class Translator:
         return translator
 
     def save(self, directory: str | Path) -> None:
-        """All that is needed to translate."""
+        """All that is needed to translate. Weights that are not finite are refused before anything is written."""
         place = Path(directory)
+        directory_of.check_weights(self.network, place)
         try:
             place.mkdir(parents=True, exist_ok=True)
             directory_of.save_tokenizers((self.source_tokenizer, self.target_tokenizer), place)
@@ -211,9 +215,15 @@ class Translator:
     # Text in, text out
 
     def translate(self, texts: Sequence[str], **choice: Any) -> list[str]:
-        """The translation of each text; see `DecodingOptions` for the options (beam=4, sample=True, ...)."""
-        unscored = DecodingOptions(**{"scored": False, **choice})
-        return [translation.text for translation in self.translations(texts, unscored)]
+        """The translation of each text; see `DecodingOptions` for the options (beam=4, sample=True, ...).
+
+        A DragomanWarning tells of texts in a script that the model has not learnt.
+        """
+        found = self.translations(texts, DecodingOptions(**{"scored": False, **choice}))
+        reasons = Counter(reason for translation in found for reason in translation.warnings)
+        for reason, count in reasons.items():
+            warnings.warn(f"{count:,} of {counted(len(found), 'text')}: {reason}", DragomanWarning, stacklevel=2)
+        return [translation.text for translation in found]
 
     def translations(
         self, texts: Sequence[str], choice: DecodingOptions | None = None, prefixes: Sequence[str] | None = None
@@ -352,7 +362,9 @@ class Translator:
     def align(self, source: str, reference: str | None = None) -> Alignment:
         """Where a translation (its own, if none is given) looked in the source: the last decoder, all heads' mean."""
         written = self.translations([source])[0].text if reference is None else reference
-        shown, told, standins = masked_pair(source, written, 0.0) if self._masks else (source, written, {})
+        shown, told, standins = (
+            masked_pair(source, written, 0.0, protected_spans) if self._masks else (source, written, {})
+        )
         shown, told = spaced_pair((shown, told)) if self._masks else (shown, told)
         limit = self.network.maximum_length
         labels = add_marks(self._encode(shown), limit)[0]

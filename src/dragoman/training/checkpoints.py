@@ -10,9 +10,11 @@ leaves the last good checkpoint where it was.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -122,24 +124,30 @@ class Checkpoints:
         found = self.named(name)
         return None if found is None else self._read(self.directory / found)
 
-    def load_intact(self, tell: Callable[[str], None]) -> Saved | None:
+    def load_intact(
+        self, tell: Callable[[str], None], check: Callable[[dict[str, Any]], None] = lambda state: None
+    ) -> Saved | None:
         """The latest checkpoint; if it is damaged, the newest one that is not, which becomes the latest.
 
-        tell  hears about the damage and what is used instead
+        tell   hears about the damage and what is used instead
+        check  raises a FileFormatError for a state that has a wrong value, which is damage too
         """
+        latest = self.named(LATEST)
+        if latest is None:
+            return None
         try:
-            return self.load()
+            return self._read(self.directory / latest, check)
         except DamagedError as error:
-            damaged = self.directory / str(self.named(LATEST))
+            damaged = self.directory / latest
             for place in reversed(self.steps()):
-                if place != damaged and (found := self._intact(place)) is not None:
+                if place != damaged and (found := self._intact(place, check)) is not None:
                     self._go_back(damaged, place, error, tell)
                     return found
             raise FileFormatError(f"{error.reason}, and no other is intact; {self._begin_again()}") from None
 
-    def _intact(self, place: Path) -> Saved | None:
+    def _intact(self, place: Path, check: Callable[[dict[str, Any]], None]) -> Saved | None:
         try:
-            return self._read(place)
+            return self._read(place, check)
         except FileFormatError:
             return None
 
@@ -153,7 +161,7 @@ class Checkpoints:
             self._point(LATEST, place.name)
         tell(f"{error.reason}; resuming from {place.name} instead{kept}")
 
-    def _read(self, place: Path) -> Saved:
+    def _read(self, place: Path, check: Callable[[dict[str, Any]], None] = lambda state: None) -> Saved:
         try:
             state = _read_state(place / "state.json")
             arrays, _ = read_tensors(place / "arrays.safetensors")
@@ -162,6 +170,11 @@ class Checkpoints:
             raise DamagedError(f"the checkpoint {place} is damaged ({error})", self.advice(place.name)) from None
         if version != VERSION:
             raise FileFormatError(f"the checkpoint {place} has version {version}, this program reads {VERSION}")
+        try:
+            check(state)
+        except FileFormatError as error:
+            reason = f"the checkpoint {place} is damaged (state.json: {error})"
+            raise DamagedError(reason, self.advice(place.name)) from None
         return arrays, state
 
     def advice(self, name: str) -> str:
@@ -244,12 +257,27 @@ def _to_disk(path: Path) -> None:
 
 
 @contextmanager
-def explain_write_errors(place: Path) -> Iterator[None]:
+def explain_write_errors(place: Path, what: str = "a checkpoint") -> Iterator[None]:
     """A full disk or a missing permission, told with what is still good."""
     try:
         yield
     except (OSError, SafetensorError) as error:
         raise DataError(
-            f"{place}: a checkpoint could not be written ({error}); what was saved before is intact. "
-            "Make room, then give the same command again"
+            f"{place}: {what} could not be written ({error}); what was saved before is intact. {write_advice(error)}"
         ) from None
+
+
+def write_advice(error: OSError | SafetensorError) -> str:
+    """What helps against an error of writing."""
+    number = error.errno if isinstance(error, OSError) else _error_number(str(error))
+    if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return "Make room, then give the same command again"
+    if number in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return "Choose a directory that may be written to"
+    return "Mend that, then give the same command again"
+
+
+def _error_number(told: str) -> int | None:
+    """That of the operating system in a message of safetensors."""
+    found = re.search(r"os error (\d+)", told)
+    return None if found is None else int(found[1])

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -19,7 +19,7 @@ import numpy as np
 from dragoman.batch import Batch
 from dragoman.data.batching import BatchStream
 from dragoman.engines.compute import fast_compute
-from dragoman.errors import ConfigurationError, DragomanWarning, FileFormatError, NonFiniteError
+from dragoman.errors import ConfigurationError, FileFormatError, NonFiniteError
 from dragoman.graph import Array
 from dragoman.layers import ForwardContext
 from dragoman.loss import Loss, LossIndex
@@ -28,34 +28,19 @@ from dragoman.operations import DropoutKey
 from dragoman.optimization import Falling, Optimizer, Plateau, Schedule, clipping_factor, gradient_norm
 from dragoman.training.averaging import averaged, follow
 from dragoman.training.budget import BudgetPlan
+from dragoman.training.callback import Callback
 from dragoman.training.checkpoints import Checkpoints, check_finite
+from dragoman.training.progress import PrintedProgress
 from dragoman.training.record import History, Record, overfitting
-from dragoman.training.resuming import restore, state_of
+from dragoman.training.resuming import check_saved, restore, state_of
 from dragoman.training.scheduled import Writing, with_own_outputs
-from dragoman.training.state import StateError, check_state, with_current_names
+from dragoman.training.state import with_current_names
 from dragoman.training.stopping import Stopping, format_time
 from dragoman.training.validation import LossMean, Validation
 from dragoman.training.workers import Workers
 
 T = TypeVar("T")
 WORTH_TELLING = 0.2  # of the planned steps: a smaller change of plan is in the history alone
-
-
-class Callback:
-    """Is told what happens. This one does nothing with it."""
-
-    def step(self, step: int, loss: Loss, training: Training) -> None:
-        """After every step."""
-
-    def record(self, record: Record) -> None:
-        """After every round."""
-
-    def notice(self, text: str) -> None:
-        """Something the user should know."""
-
-    def warn(self, text: str) -> None:
-        """Something that is probably a mistake: a Python warning, unless it is shown otherwise."""
-        warnings.warn(text, DragomanWarning, stacklevel=2)
 
 
 @dataclass
@@ -386,9 +371,10 @@ class Training:
 
     def resume(self) -> bool:
         """Take up the latest checkpoint, if there is one."""
+        found = None
         if self.checkpoints is not None:
             self.checkpoints.prepare()
-        found = None if self.checkpoints is None else self.checkpoints.load_intact(self.watch.notice)
+            found = self.checkpoints.load_intact(self.watch.notice, partial(check_saved, self))
         if self.checkpoints is None or found is None:
             if self.history is not None:
                 self.history.keep(0)
@@ -396,14 +382,11 @@ class Training:
         arrays, state = found
         name = str(self.checkpoints.named("latest"))
         try:
-            state = with_current_names(state)
-            check_state(state)
-            restore(self, arrays, state)
-        except (StateError, KeyError, TypeError, ValueError) as error:
+            restore(self, arrays, with_current_names(state))
+        except (KeyError, TypeError, ValueError) as error:
             file = self.checkpoints.directory / name / "state.json"
-            wrong = error if isinstance(error, StateError) else repr(error)
             raise FileFormatError(
-                f"{file} is not a state that this training can resume: {wrong}; {self.checkpoints.advice(name)}"
+                f"{file} is not a state that this training can resume: {error!r}; {self.checkpoints.advice(name)}"
             ) from None
         return True
 
@@ -419,8 +402,13 @@ def train(
     seed: int = 0,
     watch: Callback | None = None,
     validation: Validation | None = None,
+    progress: bool = False,
 ) -> Outcome:
-    """Minimise the loss index over a stream of batches; theta changes in place. `Training` has all the settings."""
+    """Minimise the loss index over a stream of batches; theta changes in place. `Training` has all the settings.
+
+    watch     is told of every step and evaluation
+    progress  print a line on standard error for every evaluation, or every ten seconds; instead of `watch`
+    """
     return Training(
         network,
         batches,
@@ -430,6 +418,6 @@ def train(
         loss_index or LossIndex(),
         clip,
         seed,
-        watch or Callback(),
+        watch or (PrintedProgress() if progress else Callback()),
         validation,
     ).run()

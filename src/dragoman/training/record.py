@@ -110,7 +110,7 @@ class History:
         except OSError as error:
             raise DataError(
                 f"{self.path} could not be written ({error}); what was saved before is intact. "
-                "Make room, then run the same command again"
+                f"{checkpoints.write_advice(error)}"
             ) from None
 
     def keep(self, count: int) -> tuple[int, str | None]:

@@ -14,7 +14,7 @@ from dragoman.loss import Loss
 from dragoman.networks import Network
 from dragoman.optimization import Falling, Plateau
 from dragoman.training.checkpoints import VERSION
-from dragoman.training.state import StateError
+from dragoman.training.state import StateError, check_state, with_current_names
 from dragoman.training.validation import LossMean
 
 if TYPE_CHECKING:
@@ -59,6 +59,16 @@ def _plan_state(training: Training) -> dict[str, Any]:
     return found
 
 
+def check_saved(training: Training, state: dict[str, Any]) -> None:
+    """Raise a StateError for a state that has a wrong value, or lacks one that this training needs."""
+    state = with_current_names(state)
+    check_state(state)
+    if isinstance(training.batches, BatchStream) and state["stream"] is None:
+        raise StateError("stream: this training needs to know where its batches stand")
+    if isinstance(training.schedule, Plateau) and state.get("schedule") is None:
+        raise StateError("schedule: this training needs to know where its plateau stands")
+
+
 def restore(training: Training, arrays: dict[str, Array], state: dict[str, Any]) -> None:
     """Let a training stand where a checkpoint was saved."""
     theta = training.network.theta
@@ -72,10 +82,6 @@ def restore(training: Training, arrays: dict[str, Array], state: dict[str, Any])
     names = set(training.optimizer.moment_names) | {"theta"} | ({"average"} if training.averaging else set())
     if set(arrays) != names or any(array.shape != theta.values.shape for array in arrays.values()):
         raise FileFormatError(f"the latest checkpoint holds {sorted(arrays)}, this training needs {sorted(names)}")
-    if isinstance(training.batches, BatchStream) and state["stream"] is None:
-        raise StateError("stream: this training needs to know where its batches stand")
-    if isinstance(training.schedule, Plateau) and state.get("schedule") is None:
-        raise StateError("schedule: this training needs to know where its plateau stands")
     theta.assign(arrays["theta"])
     moments = {name: arrays[name] for name in training.optimizer.moment_names}
     training.optimizer.restore(theta, state["step"], state["age"], moments)

@@ -36,7 +36,7 @@ class Stopping:
     def limit(self, step: int, epochs_done: float, seconds: float) -> str | None:
         """Which limit is reached after a step, or None to go on."""
         if self.steps is not None and step >= self.steps:
-            return f"all {self.steps} steps were taken"
+            return "the one step was taken" if self.steps == 1 else f"all {self.steps:,} steps were taken"
         if self.epochs is not None and epochs_done >= self.epochs:
             return "the one epoch was done" if self.epochs == 1 else f"all {self.epochs} epochs were done"
         if self.seconds is not None and seconds >= self.seconds:
@@ -55,7 +55,8 @@ class Stopping:
         if self.accuracy_goal is not None and training.accuracy >= self.accuracy_goal:
             return f"the accuracy {training.accuracy:.4g} reached the goal {self.accuracy_goal:g}"
         if self.patience is not None and bad_evaluations >= self.patience:
-            return f"{bad_evaluations} evaluations in a row brought nothing better (patience)"
+            row = "1 evaluation" if bad_evaluations == 1 else f"{bad_evaluations:,} evaluations in a row"
+            return f"{row} brought nothing better (patience)"
         return None
 
 

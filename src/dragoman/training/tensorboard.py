@@ -6,7 +6,8 @@ from pathlib import Path
 
 from dragoman.errors import ConfigurationError
 from dragoman.loss import Loss
-from dragoman.training.loop import Callback, Training
+from dragoman.training.callback import Callback
+from dragoman.training.loop import Training
 from dragoman.training.record import Record
 
 EVERY = 20  # steps

@@ -42,9 +42,9 @@ def read_aligned(source: Source, layout: Layout, problems: ReadErrors) -> Iterat
         if first is None or second is None:
             _different_length(two, first, second, problems)
         elif first.fault:
-            problems.add(first.fault, two[0].shown, first.number, first.text)
+            problems.add(first.fault, two[0].shown, first.number, first.text, first.advice)
         elif second.fault:
-            problems.add(second.fault, two[1].shown, second.number, second.text)
+            problems.add(second.fault, two[1].shown, second.number, second.text, second.advice)
         elif record := make_record([first.text, second.text], layout.fields, two[0].shown, first.number, problems):
             yield record
 

@@ -49,7 +49,7 @@ def csv_rows(source: Source, problems: ReadErrors) -> Iterator[Row]:
         if broken and not start.fault:
             problems.add("broken quoting", source.shown, start.number, start.text, broken)
         elif bad is not None:
-            problems.add(bad.fault, source.shown, bad.number, bad.text)
+            problems.add(bad.fault, source.shown, bad.number, bad.text, bad.advice)
         else:
             yield start.number, row
         if broken:
