@@ -26,14 +26,15 @@ import gzip
 import json
 import re
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-from dragoman.data.augmentation import Lexicon, Word, words
+from dragoman.data.augmentation import SEEN_TOGETHER, Lexicon, Word, words
 
 KINDS: dict[str, list[tuple[str, ...]]] = {
     "number": [("7",), ("42",), ("1,250",), ("3.5",), ("18%",)],
@@ -108,7 +109,30 @@ def without(text: str) -> str:
     return re.sub(r"\s+([.,;:!?])", r"\1", " ".join(re.sub("\ue100\\d\ue101", " ", text).split()))
 
 
-def comparable(plain: str, sentence: Sentence, lexicon: Lexicon) -> str:
+class Judge(Lexicon):
+    """A lexicon that also knows weak associations."""
+
+    def __init__(self, pairs: list[tuple[str, str]]) -> None:
+        super().__init__(pairs)
+        self.often: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
+        self.together: Counter[tuple[str, str]] = Counter()
+        for pair in pairs:
+            source, reference = ({word for word, _, _ in words(text)} for text in pair)
+            self.often[0].update(source)
+            self.often[1].update(reference)
+            self.together.update(product(source, reference))
+
+    def association(self, source: str, reference: str) -> float:
+        """2 c(s, r) / (c(s) + c(r)), 0 for words that are hardly ever seen together; 1 for one word on both sides."""
+        if source == reference and len(source) > 2:
+            return 1.0
+        together = self.together.get((source, reference), 0)
+        if together < SEEN_TOGETHER:
+            return 0.0
+        return 2 * together / (self.often[0][source] + self.often[1][reference])
+
+
+def comparable(plain: str, sentence: Sentence, lexicon: Judge) -> str:
     """The translation of the sentence before it got spans, without the words that they replaced."""
     for span in sentence.spans:
         if span.kind in ("tags", "emoji"):
@@ -175,7 +199,7 @@ class _Draw:
         return drawn
 
 
-def in_place(n: int, sentence: Sentence, translation: str, lexicon: Lexicon) -> tuple[bool, bool]:
+def in_place(n: int, sentence: Sentence, translation: str, lexicon: Judge) -> tuple[bool, bool]:
     """Whether the n-th span of a sentence stands in its place, and whether words could tell."""
     span, mark = sentence.spans[n], f"\ue100{n}\ue101"
     text = marked(translation, sentence)
@@ -202,7 +226,7 @@ def in_place(n: int, sentence: Sentence, translation: str, lexicon: Lexicon) -> 
 
 
 def _encloses(
-    tokens: list[str], at: list[int], span: Span, expected: list[str], mark: str, lexicon: Lexicon
+    tokens: list[str], at: list[int], span: Span, expected: list[str], mark: str, lexicon: Judge
 ) -> tuple[bool, bool]:
     inside = [token for token in tokens[at[0] + 1 : at[1]] if token[0] != "\ue100"]
     few = 1 <= len(inside) <= 3
@@ -226,7 +250,7 @@ def read(file: Path) -> Iterator[tuple[str, str]]:
             yield source, reference
 
 
-def measure(lexicon: Lexicon, model: Path, pairs: list[tuple[str, str]], count: int, beam: int) -> dict[str, Any]:
+def measure(lexicon: Judge, model: Path, pairs: list[tuple[str, str]], count: int, beam: int) -> dict[str, Any]:
     from sacrebleu.metrics.chrf import CHRF
 
     from dragoman import Translator
@@ -298,7 +322,7 @@ def main() -> int:
     parser.add_argument("--show", type=int, default=0, help="sentences with a span out of place to print")
     arguments = parser.parse_args()
     everything = list(read(arguments.file))
-    lexicon = Lexicon(everything)
+    lexicon = Judge(everything)
     seen = {source for source, _ in read(arguments.unseen_by)} if arguments.unseen_by else set()
     pairs = [pair for pair in everything if pair[0] not in seen] if seen else []
     pairs.sort(key=lambda pair: blake2b("\t".join(pair).encode()).digest())
