@@ -31,7 +31,7 @@ bench: .venv/installed-bench  ## install PyTorch and CTranslate2, measure side b
 ledger: .venv/installed-test  ## which statements of the sources have a test
 	$(BIN)/python -m pytest --ledger -q -p no:cacheprovider
 
-format: .venv/installed-test  ## rewrite the code in the house style
+format: .venv/installed-test  ## format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
