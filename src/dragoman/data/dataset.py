@@ -23,7 +23,7 @@ from dragoman.data.tokenizer import Kind, Tokenizer
 from dragoman.errors import ConfigurationError, DataError, FileFormatError
 from dragoman.graph import Array
 
-VERSION = 5
+VERSION = 6
 SIDES = ("source", "reference")
 MASKED = "masked-texts"
 GIVEN = "given"  # what stands for a splitting where pairs come by part
