@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -39,3 +40,10 @@ def test_bounds_rise() -> None:
     for lower, higher in pairwise(LEVELS):
         assert lower.bleu < higher.bleu
         assert lower.chrf < higher.chrf
+
+
+def test_the_documentation_has_the_same_bounds() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "translating.md").read_text(encoding="utf-8")
+    for level in LEVELS:
+        expected = level.expect.removeprefix("expect ").partition("; train")[0]
+        assert f"| {level.name} | {level.bleu} | {level.chrf} | {expected} |" in page
