@@ -96,7 +96,7 @@ def test_a_recurrent_network_has_one_head_or_none(tmp_path: Path, run: Run, draw
 def test_weights_among_many_words_are_still_seen() -> None:
     """By their roots: 1/25 of the light that is there is a fifth of white, not black."""
     few, many = (np.full((2, count), 1 / 25) for count in (10, 25))
-    for weights, label, grey in ((few, "weight", 0.04), (many, "weight, square-root scale", 0.2)):
+    for weights, label, grey in ((few, "weight", 0.04), (many, "weight (√ scale)", 0.2)):
         figure = figures.attention_figure(weights, ["a", "b"], ["w"] * weights.shape[1])
         image = figure.axes[0].images[0]
         assert image.get_clim() == (0, 1)

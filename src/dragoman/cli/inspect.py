@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from dragoman.cli.options import console
+from dragoman.cli.options import AsJson, console
 from dragoman.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ def inspect(
     target_vocabulary: Annotated[int | None, typer.Option(help="Labels of the reference language.")] = None,
     block: Annotated[str, typer.Option(help="post (thesis, book) or pre (lecture) normalization.")] = "post",
     tied: Annotated[str, typer.Option(help="Share the embedding tables: none, output or all.")] = "none",
+    as_json: AsJson = False,
 ) -> None:
     """Print the layers of a network, their shapes, the exact number of parameters, and what it was trained on."""
     from dragoman.networks import ARCHITECTURES, Transformer
@@ -37,26 +39,40 @@ def inspect(
         facts = load_metadata(model)
         check_size(facts, model)
         network = ARCHITECTURES[facts.architecture].build(facts.network)
-        _print_network(network, f"{facts.architecture}, {facts.preset or 'own size'}", screen)
-        _print_facts(facts, screen)
+        title = f"{facts.architecture}, {facts.preset or 'own size'}"
+        if as_json:
+            _print_json(network, title, {"model": str(model), "metadata": facts.model_dump(mode="json")})
+        else:
+            _print_network(network, title, screen)
+            _print_facts(facts, screen)
         check_files(facts, model)
         return
     if preset is None or source_vocabulary is None or target_vocabulary is None:
         raise ConfigurationError("name a model, or give --preset, --source-vocabulary and --target-vocabulary")
     configuration = named_preset(preset, source_vocabulary, target_vocabulary, block=block, tied=tied)
-    _print_network(Transformer(configuration), f"transformer, {preset}", screen)
+    network, title = Transformer(configuration), f"transformer, {preset}"
+    if as_json:
+        _print_json(network, title, {})
+    else:
+        _print_network(network, title, screen)
+
+
+def _print_json(network: Any, title: str, about: dict[str, Any]) -> None:
+    parameters = [{"name": name, "shape": view.shape, "size": view.size} for name, view in network.named_arrays()]
+    told = {"network": title, "parameters": network.count(), "by_part": _by_part(network), "arrays": parameters}
+    typer.echo(json.dumps(told | about, ensure_ascii=False, indent=2))
 
 
 def _print_network(network: Any, title: str, screen: Console) -> None:
     table = Table(title=title, title_justify="left", title_style="bold", header_style="dim")
-    table.add_column("layer", no_wrap=True)
-    table.add_column("parameter", no_wrap=True)
+    table.add_column("layer and parameter", overflow="fold")
     table.add_column("shape", no_wrap=True)
     table.add_column("parameters", justify="right", no_wrap=True)
     for layer, rows in _by_layer(network).items():
         table.add_section()
-        for i, (name, shape, size) in enumerate(rows):
-            table.add_row(layer if i == 0 else "", name, " x ".join(str(n) for n in shape), f"{size:,}")
+        table.add_row(layer, style="bold")
+        for name, shape, size in rows:
+            table.add_row(f"  {name}", " x ".join(str(n) for n in shape), f"{size:,}")
     screen.print(table)
     for part, size in _by_part(network).items():
         screen.print(f"  {part:<24}{size:>12,}")

@@ -67,7 +67,7 @@ def _scale(keys: int) -> Any:
 
 
 def _label(keys: Sequence[str]) -> str:
-    return "weight, square-root scale" if len(keys) > MANY else "weight"
+    return "weight (√ scale)" if len(keys) > MANY else "weight"
 
 
 def _draw(axes: Any, weights: Array, queries: Sequence[str], keys: Sequence[str], size: float, rotation: float) -> Any:
