@@ -14,7 +14,7 @@ from dragoman.analysis.html_page import html_page
 FIXES = "Wrong as printed"
 STYLE = """
 nav { margin: 1.5rem 0; } nav summary { cursor: pointer; padding: .2rem 0; }
-nav ul { columns: 18rem; margin: .2rem 0 1rem; padding-left: 1.2rem; } nav li { break-inside: avoid; }
+nav ul { columns: 18rem; column-gap: 2.5rem; margin: .2rem 0 1rem; padding-left: 1.2rem; } nav li { break-inside: avoid; }
 .filter { position: sticky; top: 0; background: var(--paper); padding: .6rem 0; border-bottom: 1px solid var(--line); }
 .filter input { font: inherit; color: inherit; background: var(--shade); border: 1px solid var(--line);
   border-radius: .3rem; padding: .4rem .6rem; width: min(24rem, 100%); margin-right: .6rem; }
