@@ -13,6 +13,7 @@ from rich.syntax import Syntax
 from dragoman.analysis.audit import Finding
 from dragoman.analysis.audit.ledger import Ledger
 from dragoman.analysis.audit.sources import code_of
+from dragoman.cli.facts import print_fact
 
 NO_TESTS = "known only where the source code of Dragoman is checked out"
 
@@ -50,7 +51,7 @@ def print_equation(finding: Finding, ledger: Ledger, screen: Console, shown: set
     screen.print(f"{finding.title}: {finding.verdict}", style="bold", highlight=False, markup=False)
     last = ""
     for name, text in _lines(finding, told):
-        _print_line(name if name != last else "", text, screen)
+        print_fact(name if name != last else "", text, 13, screen)
         last = name
     again = []
     for code in told["code"]:
@@ -58,11 +59,11 @@ def print_equation(finding: Finding, ledger: Ledger, screen: Console, shown: set
         if name in shown:
             again.append(code["name"])
             continue
-        _print_line("code", name, screen)
+        print_fact("code", name, 13, screen)
         _print_code(code["source"], screen)
         shown.add(name)
     if again:
-        _print_line("code above", ", ".join(again), screen)
+        print_fact("code above", ", ".join(again), 13, screen)
 
 
 def _lines(finding: Finding, told: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -76,10 +77,6 @@ def _lines(finding: Finding, told: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "worst error", _errors(finding)
     for name in told["tests"] or [NO_TESTS]:
         yield "test", name
-
-
-def _print_line(name: str, text: str, screen: Console) -> None:
-    screen.print(f"  {name:<13}{text}", highlight=False, markup=False)
 
 
 def _print_code(source: str, screen: Console) -> None:

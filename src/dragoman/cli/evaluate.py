@@ -17,6 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
 from dragoman.analysis.verdict import verdict
+from dragoman.cli.facts import count_epochs, print_fact
 from dragoman.cli.options import (
     AsJson,
     Columns,
@@ -117,7 +118,8 @@ def _print(analysis: TestingAnalysis, screen: Console) -> None:
     for name, value in measured.items():
         table.add_row(name, value)
     screen.print(table)
-    screen.print(f"BLEU  {bleu.signature}\nchrF  {chrf.signature}", style="dim", highlight=False, markup=False)
+    for name, score in (("BLEU", bleu), ("chrF", chrf)):
+        print_fact(name, score.signature, 10, screen, style="dim")
     lengths = Table(title="By words of the source", title_justify="left", header_style="dim")
     for heading in ("words", "sentences", "accuracy", "BLEU", "chrF"):
         lengths.add_column(heading, justify="right")
@@ -134,8 +136,8 @@ def _print(analysis: TestingAnalysis, screen: Console) -> None:
 def _print_sentence(scored: ScoredSentence, screen: Console) -> None:
     sentence = scored.sentence
     for name, text in (("source", sentence.source), ("reference", sentence.reference), ("model", sentence.translation)):
-        screen.print(f"  {name:<10}{text}", highlight=False, markup=False)
-    screen.print(f"  {'chrF':<10}{scored.chrf:.1f}", style="dim", highlight=False)
+        print_fact(name, text, 10, screen)
+    print_fact("chrF", f"{scored.chrf:.1f}", 10, screen, style="dim")
 
 
 def _write(analysis: TestingAnalysis, translator: Translator, name: str, beam: int, place: Path) -> str:
@@ -164,16 +166,12 @@ def _facts(translator: Translator, name: str, beam: int) -> dict[str, str]:
         "parameters": f"{facts.parameters:,}",
         "trained on": f"{', '.join(data.files)}: {data.parts.get('training', 0):,} pairs, {data.split_told}, "
         f"seed {facts.seed}, recipe {facts.recipe}",
-        "training": f"{facts.training.get('steps', 0):,} steps, {_epochs(facts.training.get('epochs', 0))}",
+        "training": f"{facts.training.get('steps', 0):,} steps, {count_epochs(facts.training.get('epochs', 0))}",
         "tested on": name,
         "search": "greedy" if beam == 1 else f"beam of {beam}",
         "command": shlex.join(["dragoman", *sys.argv[1:]]),
         "dragoman": facts.dragoman,
     }
-
-
-def _epochs(count: float) -> str:
-    return "1 epoch" if count == 1 else f"{count:g} epochs"
 
 
 def _figures(analysis: TestingAnalysis, translator: Translator) -> dict[str, str]:

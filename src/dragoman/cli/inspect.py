@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from dragoman.cli.facts import count_epochs, print_fact
 from dragoman.cli.options import AsJson, console
 from dragoman.errors import ConfigurationError
 
@@ -87,7 +88,7 @@ def _print_facts(facts: ModelMetadata, screen: Console) -> None:
     told = {
         "trained on": f"{', '.join(data.files)} ({parts}; {data.split_told})",
         "recipe": f"{facts.recipe}, seed {facts.seed}",
-        "training": f"{training.get('steps', 0):,} steps, {training.get('epochs', 0):g} epochs, "
+        "training": f"{training.get('steps', 0):,} steps, {count_epochs(training.get('epochs', 0))}, "
         f"{training.get('ended') or 'not finished'}",
         "network": _told(network),
         "longest": f"{facts.longest[0]} source labels, {facts.longest[1]} reference labels",
@@ -95,7 +96,7 @@ def _print_facts(facts: ModelMetadata, screen: Console) -> None:
         "dragoman": f"{facts.dragoman}, model format {facts.format}",
     }
     for name, value in told.items():
-        screen.print(f"  {name:<12}{value}", highlight=False, markup=False)
+        print_fact(name, value, 12, screen)
 
 
 def _told(network: Any) -> str:
