@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 from pathlib import Path
 
@@ -9,8 +11,8 @@ import numpy as np
 import pytest
 from latex2mathml.converter import convert
 
+from dragoman.analysis.audit import Finding, run
 from dragoman.analysis.audit import claim as forms
-from dragoman.analysis.audit import run
 from dragoman.analysis.audit.claim import (
     CLAIMS,
     CORRECTIONS,
@@ -157,3 +159,44 @@ def test_the_page_escapes_what_it_shows() -> None:
     page = audit_page(list(run.audit()), "0")
     assert "no such &lt;thing&gt;" in page
     assert "<thing>" not in page
+
+
+# The page
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    formula = "x = " + " + ".join(f"y_{{{i}}}" for i in range(200))
+    findings = [
+        Finding("Thesis", ("T-1.4-softmax",), "Softmax & Co", formula, {"value": 0.0}, "holds"),
+        Finding("Notes", ("N-2.1-jac", "N-2.2"), "A Jacobian", "y", {"complex step": 1e-16}, "holds"),
+        Finding("Thesis", ("E-T5", "T-1.3-simplex"), "Wrong", "z", {"value": 2e-16}, "corrected", "w", float("inf")),
+    ]
+    return audit_page(findings, "0")
+
+
+def test_the_page_has_contents_that_lead_to_every_equation(page: str) -> None:
+    linked, names = re.findall(r'href="#([^"]+)"', page), re.findall(r'\bid="([^"]+)"', page)
+    assert len(names) == len(set(names)) == 6, "three documents, three equations"
+    assert sorted(linked) == sorted(names)
+    contents = page[page.index("<nav") : page.index("</nav>")]
+    assert all(title in contents for title in ("Thesis", "Notes", "Wrong as printed", "Softmax &amp; Co", "A Jacobian"))
+
+
+def test_the_page_cuts_nothing(page: str) -> None:
+    """Wide formulas scroll in a box of their own; there is no table that the rest could leave on the right."""
+    assert page.count("<math") == page.count('<div class="formula') == 4
+    assert "y</mi><mrow><mn>199" in page
+    assert ".formula { overflow-x: auto;" in page
+    assert "<table" not in page
+    assert "worst error: 0 value" in page
+    assert "worst error: shapes do not fit as printed; 2e-16 value" in page
+
+
+def test_the_page_can_be_filtered_by_words_ids_and_verdicts(page: str) -> None:
+    assert 'data-words="softmax &amp; co t-1.4-softmax holds thesis"' in page
+    assert 'type="search"' in page
+    (script,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}';" in page
+    assert "split(/\\s+/)" in script

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dragoman.analysis import report, testing
+from dragoman.analysis.differences import differences
 from dragoman.analysis.figures import activations_figure, as_svg, attention_figure
 from dragoman.analysis.testing import LengthScores, Score, ScoredSentence, Sentence, TestingAnalysis
 
@@ -45,7 +51,7 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        if data.strip() and "style" not in self.open:
+        if data.strip() and not {"style", "script"} & set(self.open):
             self.texts.append(data.strip())
 
     def values(self, attribute: str) -> list[str]:
@@ -83,7 +89,7 @@ def figures() -> dict[str, str]:
 
 @pytest.mark.ledger("T-6.2-test")
 def test_the_page_shows_the_table_of_the_thesis_and_all_scores() -> None:
-    page = Page(report.testing_page(analysis(), FACTS, {}))
+    page = Page(report.testing_page(analysis(), "small model", FACTS, {}))
     cells = " | ".join(page.texts)
     assert "testing error | accuracy | perplexity | exact matches | 1.7700 | 0.6600 | 5.87 | 12.5%" in cells
     assert f"BLEU | 31.46 | 29.50 to 33.25 | {BLEU} | chrF | 54.32 | 53.00 to 55.75 | nrefs:1|<chrF>" in cells
@@ -93,27 +99,85 @@ def test_the_page_shows_the_table_of_the_thesis_and_all_scores() -> None:
 
 
 def test_bars_are_as_long_as_the_scores() -> None:
-    page = Page(report.testing_page(analysis(), FACTS, {}))
+    page = Page(report.testing_page(analysis(), "small model", FACTS, {}))
     widths = [value for tag, name, value in page.attributes if (tag, name) == ("rect", "width")]
     assert widths == ["100", "61.3", "100", "7.2"]
 
 
-def test_sentences_stand_with_their_score_best_before_worst() -> None:
-    texts = Page(report.testing_page(analysis(), FACTS, {})).texts
-    best, worst = texts.index("The best translations"), texts.index("The worst translations")
+def test_the_model_and_a_verdict_stand_on_top() -> None:
+    page = Page(report.testing_page(analysis(), f"model {EVIL}", FACTS, {}))
+    assert page.texts[:3] == [
+        f"model {EVIL}: testing analysis",  # of the browser's window
+        f"model {EVIL}: testing analysis",
+        "1,234 sentences with 56,789 positions.",
+    ]
+    assert page.texts[3] == "Expect heavy post-editing: most sentences need several corrections."
+    assert page.texts[4].startswith("A rule of thumb from BLEU and chrF")
+
+
+def test_sentences_stand_with_their_score_worst_before_best() -> None:
+    html = report.testing_page(analysis(), "m", FACTS, {})
+    texts = Page(html).texts
+    worst, best = texts.index("The worst translations"), texts.index("The best translations")
+    shown = texts[texts.index("worst source") - 1 : best]
+    assert worst < texts.index("worst source")
+    assert shown == [
+        "source", "worst source", "reference", "worst reference", "translation", "(nothing)", "chrF", "3.1",
+    ]  # fmt: skip
     assert texts[best + 1 : best + 9] == [
         "source", "best source", "reference", "best reference", "translation", "right", "chrF", "100.0",
     ]  # fmt: skip
-    assert texts[worst + 1 :] == [
-        "source", "worst source", "reference", "worst reference", "translation", "(nothing)", "chrF", "3.1",
-    ]  # fmt: skip
+
+
+def test_words_that_differ_are_marked_on_both_sides() -> None:
+    pair = Sentence("s", "Mi <b>tía</b> come pan.", "Mi tío come <i>el</i> pan.", 1.0, 1.0, 2.0)
+    html = report.testing_page(replace(analysis(), worst=(ScoredSentence(pair, 3.14),)), "m", FACTS, {})
+    assert '<dd>Mi <mark class="missing">&lt;b&gt;tía&lt;/b&gt;</mark> come pan.</dd>' in html
+    assert (
+        '<dd>Mi <mark class="extra">tío</mark> come <mark class="extra">&lt;i&gt;el&lt;/i&gt;</mark> pan.</dd>' in html
+    )
+    Page(html)
+
+
+@given(st.text(), st.text())
+def test_stretches_of_both_sides_are_the_texts_again(reference: str, translation: str) -> None:
+    for text, runs in zip((reference, translation), differences(reference, translation), strict=True):
+        assert "".join(part for part, _ in runs) == text
+        assert all(part and not (lacks and part.isspace()) for part, lacks in runs)
+
+
+@pytest.mark.parametrize(
+    ("reference", "translation", "missing", "extra"),
+    [
+        ("el  pan", "el pan", [], []),  # spaces are no words
+        ("¿Está bien?", "¿Está mal?", ["bien"], ["mal"]),
+        ("我吃面包", "我吃米饭", ["面包"], ["米饭"]),  # no spaces between words
+        ("", "sí", [], ["sí"]),
+    ],
+)
+def test_differences_are_those_of_words(reference: str, translation: str, missing: list[str], extra: list[str]) -> None:
+    sides = differences(reference, translation)
+    assert [[text for text, lacks in side if lacks] for side in sides] == [missing, extra]
+
+
+def test_the_only_script_is_the_one_that_the_policy_names() -> None:
+    html = report.testing_page(analysis(), "m", FACTS, {})
+    (script,) = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"default-src 'none'; script-src 'sha256-{digest}';" in html
+    assert re.findall(r' on\w+="', html) == []
+
+
+def test_tables_of_several_rows_can_be_sorted() -> None:
+    html = report.testing_page(analysis(), "m", FACTS, {})
+    assert re.findall(r'<table class="([^"]+)">', html) == ["wide sortable", "narrow", "wide sortable"]
+    assert "aria-sort" in html
 
 
 def test_what_users_wrote_is_text_and_never_markup(figures: dict[str, str]) -> None:
-    html = report.testing_page(analysis(), FACTS, figures)
-    page = Page(html)
-    assert "script" not in page.tags
-    assert "<script" not in html
+    html = report.testing_page(analysis(), "small model", FACTS, figures)
+    page = Page(re.sub(r"</?mark[^>]*>", "", html))
+    assert page.tags.count("script") == html.count("<script") == 1  # the page's own
     texts = " | ".join(page.texts)
     for shown in (
         f"{EVIL} source",
@@ -128,9 +192,9 @@ def test_what_users_wrote_is_text_and_never_markup(figures: dict[str, str]) -> N
 
 
 def test_nothing_is_loaded_from_anywhere(figures: dict[str, str]) -> None:
-    html = report.testing_page(analysis(), FACTS, figures)
+    html = report.testing_page(analysis(), "small model", FACTS, figures)
     page = Page(html)
-    assert not {"link", "img", "script", "iframe"} & set(page.tags)
+    assert not {"link", "img", "iframe"} & set(page.tags)
     assert page.values("src") == []
     within = ("#", "data:image/png;base64,")
     assert all(value.startswith(within) for value in (*page.values("href"), *page.values("xlink:href")))
@@ -144,7 +208,7 @@ def test_names_within_figures_are_their_own(figures: dict[str, str]) -> None:
     """Two figures of matplotlib use the same names; on one page each must find its own."""
     first, second = (set(re.findall(r'\bid="([^"]+)"', svg)) for svg in figures.values())
     assert first & second
-    html = report.testing_page(analysis(), FACTS, figures)
+    html = report.testing_page(analysis(), "small model", FACTS, figures)
     names = Page(html).values("id")
     assert len(names) == len(set(names)) == len(first) + len(second)
     used = re.findall(r'href="#([^"]+)"', html) + re.findall(r"url\(#([^)]+)\)", html)
@@ -155,7 +219,7 @@ def test_names_within_figures_are_their_own(figures: dict[str, str]) -> None:
 def test_an_analysis_becomes_a_page() -> None:
     sentences = [Sentence(f"the {i}", f"el {i}", f"la {i}", 2.0, 1.0, 3.0) for i in range(5)]
     measured = testing.testing_analysis(sentences)
-    page = Page(report.testing_page(measured, {}, {}))
+    page = Page(report.testing_page(measured, "m", {}, {}))
     assert measured.bleu.signature in page.texts
     assert "Figures" not in page.texts
     assert page.texts.count("the 3") == 2

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from dragoman import Translator
+from dragoman.analysis.verdict import verdict
 from dragoman.tasks.model import load_testing
 from dragoman.tasks.training import train_translator
 from dragoman.tasks.translator import DecodingOptions
@@ -78,6 +79,34 @@ def test_a_file_of_pairs(model: Path, run: Run, tmp_path: Path) -> None:
     swapped = run("evaluate", model, file, "--columns", "2,1", "--out", tmp_path / "swapped", "--beam", "1")
     assert swapped.code == 0, swapped.err
     assert report(tmp_path / "swapped")["worst"][0]["sentence"]["source"] in {r for _, r in PAIRS[:30]}
+
+
+@pytest.mark.usefixtures("plain")
+def test_the_verdict_comes_first_on_the_screen_on_the_page_and_in_json(model: Path, run: Run) -> None:
+    done = run("evaluate", model, "--beam", "1", "--most", "20")
+    told = report(model / "evaluation")
+    found = verdict(told["bleu"]["value"], told["chrf"]["value"], 20)
+    assert done.lines[0] == f"Quality: {found.expect}."
+    assert "rule of thumb" in done.lines[1]
+    assert "Only 20 sentences were tested" in done.lines[1]
+    assert told["verdict"]["level"] == found.level
+    page = (model / "evaluation" / "report.html").read_text(encoding="utf-8")
+    assert page.index("<h1>model: testing analysis</h1>") < page.index(str(found)) < page.index("<h2>")
+
+
+@pytest.mark.usefixtures("plain")
+def test_as_json(model: Path, run: Run) -> None:
+    done = run("evaluate", model, "--beam", "1", "--most", "5", "--json")
+    assert (done.code, done.err) == (0, "")
+    assert json.loads(done.out) == report(model / "evaluation")
+
+
+@pytest.mark.usefixtures("plain")
+def test_tables_fit_60_columns(model: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    done = run("evaluate", model, "--beam", "1", "--most", "20")
+    assert max(len(line) for line in done.lines if set(line) & set("│┃┏└")) <= 60
+    assert "…" not in done.out
 
 
 @pytest.mark.usefixtures("plain")

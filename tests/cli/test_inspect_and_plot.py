@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -39,6 +40,34 @@ def test_inspect_a_model(undertrained: Path, run: Run) -> None:
         assert text in done.out, text
     sizes = [line.split()[-1] for line in done.lines if line.startswith("  ") and line.split()[0] in PARTS]
     assert sum(int(size.replace(",", "")) for size in sizes) == facts.parameters
+
+
+def test_inspect_as_json(undertrained: Path, run: Run) -> None:
+    done = run("inspect", undertrained, "--json")
+    assert (done.code, done.err) == (0, "")
+    found, facts = json.loads(done.out), load_metadata(undertrained)
+    assert found["parameters"] == facts.parameters == sum(found["by_part"].values())
+    assert sum(array["size"] for array in found["arrays"]) == facts.parameters
+    shapes = {array["name"]: array["shape"] for array in found["arrays"]}
+    assert shapes["source_embedding.table"] == [facts.network.source_vocabulary, 16]
+    assert found["metadata"]["recipe"] == "modern"
+    assert found["metadata"]["data"]["parts"] == facts.data.parts
+
+
+def test_inspect_a_preset_as_json(run: Run) -> None:
+    size = ("--source-vocabulary", "4562", "--target-vocabulary", "6134")
+    found = json.loads(run("inspect", "--preset", "small", *size, "--json").out)
+    assert (found["network"], found["parameters"]) == ("transformer, small", 1166966)
+    assert "metadata" not in found
+
+
+def test_layers_fit_60_columns(undertrained: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    table = [line for line in run("inspect", undertrained).lines if set(line) & set("│┃┏└")]
+    assert max(map(len, table)) <= 60
+    assert "…" not in "".join(table)
+    size = ("--preset", "large", "--source-vocabulary", "45620", "--target-vocabulary", "61340")
+    assert all(len(line.rstrip()) <= 60 for line in run("inspect", *size).lines)
 
 
 PARTS = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -43,6 +44,28 @@ def test_every_preset_is_measured_and_told(run: Run, measured: list[TranslationC
     assert rows["medium"] == ["medium", "128,000", "5,000", "50 MB", "5 s", "107.8"]
     assert rows["large"] == ["large", "256,000", "5,000", "50 MB", "21 s", "25.7"]
     assert re.search(r"\d+ training pairs", done.out)
+
+
+@pytest.mark.usefixtures("measured")
+def test_as_json(run: Run) -> None:
+    done = run("plan", pairs_file(), "--budget", "10m", "--json")
+    assert done.code == 0
+    found = json.loads(done.out)
+    assert found["budget_seconds"] == 600
+    assert found["parts"]["training"] > 0
+    assert [row["preset"] for row in found["presets"]] == ["small", "medium", "large"]
+    small = found["presets"][0]
+    assert (small["parameters"], small["tokens_per_second"], small["memory_bytes"]) == (64000, 5000.0, 50 * 2**20)
+    assert small["epochs_in_budget"] == pytest.approx(269.5, abs=0.05)
+    assert "training pairs" in done.err, "notices leave standard output alone"
+
+
+@pytest.mark.usefixtures("measured")
+def test_the_table_fits_60_columns(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    rows = [line for line in run("plan", pairs_file()).lines if set(line) & set("│┃┏└")]
+    assert max(map(len, rows)) <= 60
+    assert "…" not in "".join(rows)
 
 
 def test_a_configuration_is_planned_as_it_is(run: Run, measured: Any, tmp_path: Path) -> None:

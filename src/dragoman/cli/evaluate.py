@@ -6,6 +6,7 @@ import json
 import shlex
 import sys
 from contextlib import suppress
+from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, cast
@@ -15,7 +16,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
+from dragoman.analysis.verdict import verdict
+from dragoman.cli.facts import count_epochs, print_fact
 from dragoman.cli.options import (
+    AsJson,
     Columns,
     Encoding,
     Format,
@@ -26,6 +30,7 @@ from dragoman.cli.options import (
     console,
     two,
 )
+from dragoman.cli.quality import print_verdict
 from dragoman.errors import ConfigurationError, DataError, DragomanError
 from dragoman.wording import counted
 
@@ -50,6 +55,7 @@ def evaluate(
     languages: Languages = None,
     encoding: Encoding = "utf-8",
     on_bad_line: OnBadLine = "error",
+    as_json: AsJson = False,
 ) -> None:
     """Error, accuracy, perplexity, BLEU and chrF of a test set; writes report.html and report.json."""
     from dragoman.tasks.configuration import DataSettings
@@ -88,26 +94,33 @@ def evaluate(
     with Progress(*columns_shown, console=notices, transient=True, disable=not notices.is_terminal) as progress:
         task = progress.add_task("translating", total=len(pairs))
         analysis = translator.evaluate(pairs, choice, lambda done: progress.update(task, completed=done))
+    told = _write(analysis, translator, name, beam, place)
+    if as_json:
+        typer.echo(told)
+        return
     _print(analysis, screen)
-    _write(analysis, translator, name, beam, place)
     screen.print(f"The whole report: {place / 'report.html'} and report.json", highlight=False, markup=False)
 
 
 def _print(analysis: TestingAnalysis, screen: Console) -> None:
-    table = Table(title=counted(analysis.sentences, "sentence"), title_justify="left", header_style="dim")
-    for heading in ("error", "accuracy", "perplexity", "exact", "BLEU", "chrF"):
-        table.add_column(heading, justify="right")
     bleu, chrf = analysis.bleu, analysis.chrf
-    table.add_row(
-        f"{analysis.error:.4f}",
-        f"{analysis.accuracy:.4f}",
-        f"{analysis.perplexity:.2f}",
-        f"{analysis.exact:.1%}",
-        f"{bleu.value:.2f} ({bleu.low:.1f} to {bleu.high:.1f})",
-        f"{chrf.value:.2f} ({chrf.low:.1f} to {chrf.high:.1f})",
-    )
+    print_verdict(verdict(bleu.value, chrf.value, analysis.sentences), screen)
+    table = Table(title=counted(analysis.sentences, "sentence"), title_justify="left", show_header=False)
+    table.add_column(style="dim")
+    table.add_column(justify="right")
+    measured = {
+        "error": f"{analysis.error:.4f}",
+        "accuracy": f"{analysis.accuracy:.4f}",
+        "perplexity": f"{analysis.perplexity:.2f}",
+        "exact": f"{analysis.exact:.1%}",
+        "BLEU": f"{bleu.value:.2f} ({bleu.low:.1f} to {bleu.high:.1f})",
+        "chrF": f"{chrf.value:.2f} ({chrf.low:.1f} to {chrf.high:.1f})",
+    }
+    for name, value in measured.items():
+        table.add_row(name, value)
     screen.print(table)
-    screen.print(f"BLEU  {bleu.signature}\nchrF  {chrf.signature}", style="dim", highlight=False, markup=False)
+    for name, score in (("BLEU", bleu), ("chrF", chrf)):
+        print_fact(name, score.signature, 10, screen, style="dim")
     lengths = Table(title="By words of the source", title_justify="left", header_style="dim")
     for heading in ("words", "sentences", "accuracy", "BLEU", "chrF"):
         lengths.add_column(heading, justify="right")
@@ -123,22 +136,27 @@ def _print(analysis: TestingAnalysis, screen: Console) -> None:
 
 def _print_sentence(scored: ScoredSentence, screen: Console) -> None:
     sentence = scored.sentence
-    for name, text in (("source", sentence.source), ("reference", sentence.reference), ("ours", sentence.translation)):
-        screen.print(f"  {name:<10}{text}", highlight=False, markup=False)
-    screen.print(f"  {'chrF':<10}{scored.chrf:.1f}", style="dim", highlight=False)
+    for name, text in (("source", sentence.source), ("reference", sentence.reference), ("model", sentence.translation)):
+        print_fact(name, text, 10, screen)
+    print_fact("chrF", f"{scored.chrf:.1f}", 10, screen, style="dim")
 
 
-def _write(analysis: TestingAnalysis, translator: Translator, name: str, beam: int, place: Path) -> None:
+def _write(analysis: TestingAnalysis, translator: Translator, name: str, beam: int, place: Path) -> str:
+    """Write both reports; the one in JSON is returned."""
     from dragoman.analysis.report import testing_page
 
     facts = _facts(translator, name, beam)
-    told = {"facts": facts, **analysis.as_dict()}
+    quality = verdict(analysis.bleu.value, analysis.chrf.value, analysis.sentences)
+    told = {"facts": facts, "verdict": asdict(quality), **analysis.as_dict()}
+    text = json.dumps(told, ensure_ascii=False, indent=2)
     try:
-        (place / "report.json").write_text(json.dumps(told, ensure_ascii=False, indent=2), encoding="utf-8")
-        page = testing_page(analysis, facts, _figures(analysis, translator))
+        (place / "report.json").write_text(text, encoding="utf-8")
+        model = "model" if translator.directory is None else translator.directory.resolve().name
+        page = testing_page(analysis, model, facts, _figures(analysis, translator))
         (place / "report.html").write_text(page, encoding="utf-8")
     except OSError as error:
         raise DataError(f"{place} could not be written: {error}") from None
+    return text
 
 
 def _facts(translator: Translator, name: str, beam: int) -> dict[str, str]:
@@ -149,8 +167,7 @@ def _facts(translator: Translator, name: str, beam: int) -> dict[str, str]:
         "parameters": f"{facts.parameters:,}",
         "trained on": f"{', '.join(data.files)}: {data.parts.get('training', 0):,} pairs, {data.split_told}, "
         f"seed {facts.seed}, recipe {facts.recipe}",
-        "training": f"{counted(facts.training.get('steps', 0), 'step')}, "
-        f"{counted(facts.training.get('epochs', 0), 'epoch')}",
+        "training": f"{counted(facts.training.get('steps', 0), 'step')}, {count_epochs(facts.training.get('epochs', 0))}",
         "tested on": name,
         "search": "greedy" if beam == 1 else f"beam of {beam}",
         "command": shlex.join(["dragoman", *sys.argv[1:]]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,7 +10,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from dragoman.cli.options import console
+from dragoman.cli.facts import count_epochs, print_fact
+from dragoman.cli.options import AsJson, console
 from dragoman.errors import ConfigurationError
 from dragoman.wording import counted
 
@@ -27,6 +29,7 @@ def inspect(
     target_vocabulary: Annotated[int | None, typer.Option(help="Labels of the reference language.")] = None,
     block: Annotated[str, typer.Option(help="post (thesis, book) or pre (lecture) normalization.")] = "post",
     tied: Annotated[str, typer.Option(help="Share the embedding tables: none, output or all.")] = "none",
+    as_json: AsJson = False,
 ) -> None:
     """Print the layers of a network, their shapes, the exact number of parameters, and what it was trained on."""
     from dragoman.networks import ARCHITECTURES, Transformer
@@ -38,26 +41,40 @@ def inspect(
         facts = load_metadata(model)
         check_size(facts, model)
         network = ARCHITECTURES[facts.architecture].build(facts.network)
-        _print_network(network, f"{facts.architecture}, {facts.preset or 'own size'}", screen)
-        _print_facts(facts, screen)
+        title = f"{facts.architecture}, {facts.preset or 'own size'}"
+        if as_json:
+            _print_json(network, title, {"model": str(model), "metadata": facts.model_dump(mode="json")})
+        else:
+            _print_network(network, title, screen)
+            _print_facts(facts, screen)
         check_files(facts, model)
         return
     if preset is None or source_vocabulary is None or target_vocabulary is None:
         raise ConfigurationError("name a model, or give --preset, --source-vocabulary and --target-vocabulary")
     configuration = named_preset(preset, source_vocabulary, target_vocabulary, block=block, tied=tied)
-    _print_network(Transformer(configuration), f"transformer, {preset}", screen)
+    network, title = Transformer(configuration), f"transformer, {preset}"
+    if as_json:
+        _print_json(network, title, {})
+    else:
+        _print_network(network, title, screen)
+
+
+def _print_json(network: Any, title: str, about: dict[str, Any]) -> None:
+    parameters = [{"name": name, "shape": view.shape, "size": view.size} for name, view in network.named_arrays()]
+    told = {"network": title, "parameters": network.count(), "by_part": _by_part(network), "arrays": parameters}
+    typer.echo(json.dumps(told | about, ensure_ascii=False, indent=2))
 
 
 def _print_network(network: Any, title: str, screen: Console) -> None:
     table = Table(title=title, title_justify="left", title_style="bold", header_style="dim")
-    table.add_column("layer", no_wrap=True)
-    table.add_column("parameter", no_wrap=True)
+    table.add_column("layer and parameter", overflow="fold")
     table.add_column("shape", no_wrap=True)
     table.add_column("parameters", justify="right", no_wrap=True)
     for layer, rows in _by_layer(network).items():
         table.add_section()
-        for i, (name, shape, size) in enumerate(rows):
-            table.add_row(layer if i == 0 else "", name, " x ".join(str(n) for n in shape), f"{size:,}")
+        table.add_row(layer, style="bold")
+        for name, shape, size in rows:
+            table.add_row(f"  {name}", " x ".join(str(n) for n in shape), f"{size:,}")
     screen.print(table)
     for part, size in _by_part(network).items():
         screen.print(f"  {part:<24}{size:>12,}")
@@ -72,7 +89,7 @@ def _print_facts(facts: ModelMetadata, screen: Console) -> None:
     told = {
         "trained on": f"{', '.join(data.files)} ({parts}; {data.split_told})",
         "recipe": f"{facts.recipe}, seed {facts.seed}",
-        "training": f"{counted(training.get('steps', 0), 'step')}, {counted(training.get('epochs', 0), 'epoch')}, "
+        "training": f"{counted(training.get('steps', 0), 'step')}, {count_epochs(training.get('epochs', 0))}, "
         f"{training.get('ended') or 'not finished'}",
         "network": _told(network),
         "longest": f"{facts.longest[0]} source labels, {facts.longest[1]} reference labels",
@@ -80,7 +97,7 @@ def _print_facts(facts: ModelMetadata, screen: Console) -> None:
         "dragoman": f"{facts.dragoman}, model format {facts.format}",
     }
     for name, value in told.items():
-        screen.print(f"  {name:<12}{value}", highlight=False, markup=False)
+        print_fact(name, value, 12, screen)
 
 
 def _told(network: Any) -> str:

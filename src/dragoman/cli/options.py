@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
@@ -14,13 +15,17 @@ Columns = Annotated[str | None, typer.Option(help="Columns of source and referen
 Header = Annotated[bool | None, typer.Option(help="Whether a table's first line names its columns.")]
 Languages = Annotated[str | None, typer.Option(help="Source and reference language of TMX and XLIFF: en,es")]
 Encoding = Annotated[str, typer.Option(help="Encoding of the files.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the report as JSON.")]
 OnBadLine = Annotated[str, typer.Option(help="What to do with a line that cannot be used: error or skip.")]
 
 
 def console(stderr: bool = False) -> Console:
-    """As wide as the terminal; 120 columns where there is none."""
+    """As wide as the terminal; where there is none, as COLUMNS says, or 120 columns."""
     found = Console(stderr=stderr)
-    return found if found.is_terminal else Console(stderr=stderr, width=120, soft_wrap=True)
+    if found.is_terminal:
+        return found
+    width = os.environ.get("COLUMNS", "")
+    return Console(stderr=stderr, width=int(width) if width.isdigit() and int(width) else 120, soft_wrap=True)
 
 
 def columns_of(text: str | None) -> tuple[int | str, int | str] | None:

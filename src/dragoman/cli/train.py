@@ -20,6 +20,7 @@ from dragoman.cli.options import (
     console,
     two,
 )
+from dragoman.cli.quality import print_quality
 from dragoman.errors import ConfigurationError
 from dragoman.wording import counted
 
@@ -140,6 +141,8 @@ def _train(given: dict[str, Any], out: Path, screen: Console) -> int:
         _print_compared(ended["compared"], screen)
     if not outcome.finished:
         screen.print("Give the same command again to go on.", highlight=False)
+    elif outcome.records:
+        print_quality(translator, screen)
     screen.print("Next:", highlight=False)
     for command in next_commands(out):
         screen.print(f"  {command}", highlight=False, markup=False, soft_wrap=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import importlib
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from dragoman.analysis.audit.claim import CLAIMS, CORRECTIONS, VISIBLY_WRONG, Claim, Correction, Evidence
 
@@ -21,6 +21,7 @@ MODULES = (
     "corrections",
 )
 
+Equation = Claim | Correction
 Verdict = Literal["holds", "FAILS", "corrected"]
 
 
@@ -36,6 +37,7 @@ class Finding:
     verdict: Verdict
     printed: str | None = None  # corrections: the formula as printed, and how wrong it is
     printed_error: float | None = None
+    check: Callable[[], Any] | None = None  # the function that ran it
 
     @property
     def worst(self) -> float:
@@ -56,25 +58,42 @@ def _load() -> tuple[list[Claim], list[Correction]]:
     )
 
 
+def equations() -> list[Equation]:
+    """All that can be audited, in the order of the audit."""
+    claims, corrections = _load()
+    return [*claims, *corrections]
+
+
 def audit_size() -> int:
     """How many findings `audit` will yield."""
-    claims, corrections = _load()
-    return len(claims) + len(corrections)
+    return len(equations())
 
 
-def audit() -> Iterator[Finding]:
-    """Check everything; a claim that raises or warns is a failure, not the end of the audit."""
+def audit(only: Collection[Equation] | None = None) -> Iterator[Finding]:
+    """Check everything, or only these; a claim that raises or warns is a failure, not the end of the audit."""
     claims, corrections = _load()
     for c in claims:
+        if only is not None and c not in only:
+            continue
         evidence = _guarded(c)
         verdict: Verdict = "holds" if evidence.passed else "FAILS"
-        yield Finding(SOURCES[c.ids[0][0]], c.ids, c.title, c.formula, evidence.errors, verdict)
+        yield Finding(SOURCES[c.ids[0][0]], c.ids, c.title, c.formula, evidence.errors, verdict, check=c.check)
     for fix in corrections:
+        if only is not None and fix not in only:
+            continue
         wrong, evidence = _guarded_correction(fix)
         verdict = "corrected" if evidence.passed and wrong > VISIBLY_WRONG else "FAILS"
         ids = (fix.id, *fix.ids)
         yield Finding(
-            SOURCES[fix.ids[0][0]], ids, fix.title, fix.corrected, evidence.errors, verdict, fix.printed, wrong
+            SOURCES[fix.ids[0][0]],
+            ids,
+            fix.title,
+            fix.corrected,
+            evidence.errors,
+            verdict,
+            fix.printed,
+            wrong,
+            fix.check,
         )
 
 

@@ -15,6 +15,7 @@ from dragoman.graph import Array
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+MANY = 16  # keys; with more of them, greys follow the roots of the weights
 BAR = 0.9  # inches for the scale with its numbers
 
 
@@ -30,7 +31,7 @@ def attention_figure(weights: Array, queries: Sequence[str], keys: Sequence[str]
     axes = figure.subplots()
     image = _draw(axes, weights, queries, keys, size=9, rotation=60)
     axes.set_title(in_lines(title, width + BAR), parse_math=False)
-    figure.colorbar(image, ax=axes, label="weight", pad=0.1 / width, aspect=height / 0.14)
+    figure.colorbar(image, ax=axes, label=_label(keys), pad=0.1 / width, aspect=height / 0.14)
     return figure
 
 
@@ -54,12 +55,23 @@ def heads_figure(weights: Array, queries: Sequence[str], keys: Sequence[str], ti
         image = _draw(axes, weights[index], queries if first else [], keys if lowest else [], size, rotation=90)
         axes.set_title(f"head {index + 1}", fontsize=9)
     figure.suptitle(in_lines(title, width + BAR), parse_math=False)
-    figure.colorbar(image, ax=figure.axes, label="weight", pad=0.1 / width, aspect=height / 0.14)
+    figure.colorbar(image, ax=figure.axes, label=_label(keys), pad=0.1 / width, aspect=height / 0.14)
     return figure
 
 
+def _scale(keys: int) -> Any:
+    """From 0 to 1. Weights that are shared among many keys are small: by their roots they are still seen."""
+    from matplotlib.colors import PowerNorm
+
+    return PowerNorm(0.5 if keys > MANY else 1.0, 0, 1)
+
+
+def _label(keys: Sequence[str]) -> str:
+    return "weight (√ scale)" if len(keys) > MANY else "weight"
+
+
 def _draw(axes: Any, weights: Array, queries: Sequence[str], keys: Sequence[str], size: float, rotation: float) -> Any:
-    image = axes.imshow(weights, cmap="gray", vmin=0, vmax=1)
+    image = axes.imshow(weights, cmap="gray", norm=_scale(weights.shape[1]))
     tilted = {"rotation": rotation, "ha": "right", "va": "center", "rotation_mode": "anchor"}
     axes.set_xticks(range(len(keys)), keys, fontsize=size, parse_math=False, **tilted)
     axes.set_yticks(range(len(queries)), queries, fontsize=size, parse_math=False)

@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 
 PANELS = ("error", "accuracy")
 CURVES = {"training": "tab:blue", "validation": "tab:orange"}
+CAPTION = (
+    "The two are not measured alike. Training: the mean of all steps since the evaluation before, with the dropout\n"
+    "and label smoothing of the recipe. Validation: afterwards, without either. A validation error below the training\n"
+    "error is normal; overfitting shows where the validation error rises while the training error falls."
+)
 
 
 def history_figure(history: Sequence[Mapping[str, Any]]) -> Figure:
@@ -26,7 +31,7 @@ def history_figure(history: Sequence[Mapping[str, Any]]) -> Figure:
     for number, line in enumerate(history, start=1):
         _check(number, line)
     unit = _unit(history)
-    figure = new_figure(10, 4)
+    figure = new_figure(10, 4.6)
     for axes, panel in zip(figure.subplots(1, 2), PANELS, strict=True):
         for curve, colour in CURVES.items():
             x, y = _points(history, unit, f"{curve}_{panel}")
@@ -36,10 +41,14 @@ def history_figure(history: Sequence[Mapping[str, Any]]) -> Figure:
         axes.set(xlabel=unit, ylabel=panel, title=panel.capitalize())
         axes.xaxis.get_major_locator().set_params(integer=float(history[-1][unit]) > 4)
         axes.grid(alpha=0.25)
+        if len(history) == 1:  # alone, a point would get an axis of a hundredth of an epoch
+            axes.set_xlim(0, 2 * float(history[0][unit]) or 1)
     entries = {
         label: handle for axes in figure.axes for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
     }
-    figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=4, frameon=False)
+    bottom = figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=4, frameon=False)
+    bottom.set_title(CAPTION)
+    bottom.get_title().set_fontsize(8)
     return figure
 
 

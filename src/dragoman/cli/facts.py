@@ -1,0 +1,23 @@
+"""A name and its text on a line, or on several where the terminal is narrow."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+
+def print_fact(name: str, text: str, width: int, screen: Console, style: str = "") -> None:
+    """The text begins in column `width` + 2, on every line of a terminal; a pipe gets one line, however long."""
+    if not screen.is_terminal:
+        screen.print(f"  {name:<{width}}{text}", style=style, highlight=False, markup=False)
+        return
+    grid = Table.grid()
+    grid.add_column(width=width + 2, no_wrap=True)
+    grid.add_column(overflow="fold")
+    grid.add_row(Text(f"  {name}", style), Text(text, style))
+    screen.print(grid)
+
+
+def count_epochs(count: float) -> str:
+    return "1 epoch" if count == 1 else f"{count:g} epochs"
