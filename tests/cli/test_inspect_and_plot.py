@@ -9,7 +9,7 @@ import pytest
 
 from dragoman.tasks.figures import FIGURES
 from dragoman.tasks.model import load_metadata
-from tests.cli.running import Run
+from tests.cli.running import Run, dragoman
 from tests.tasks.models import pairs_file
 
 # inspect
@@ -34,11 +34,19 @@ def test_inspect_a_model(undertrained: Path, run: Run) -> None:
         f"{facts.longest[0]} source labels",
         "numbers, addresses, placeholders",
         facts.dragoman,
+        "trains      graph (the numpy engine has no fused kernels)",
+        "decodes     step by step (the numpy engine has no fused kernels)",
     )
     for text in told:
         assert text in done.out, text
     sizes = [line.split()[-1] for line in done.lines if line.startswith("  ") and line.split()[0] in PARTS]
     assert sum(int(size.replace(",", "")) for size in sizes) == facts.parameters
+
+
+def test_inspect_says_which_code_runs() -> None:
+    sizes = ["--preset", "small", "--source-vocabulary", "30", "--target-vocabulary", "30"]
+    done = dragoman("inspect", *sizes, environment={"DRAGOMAN_ENGINE": "numba"})
+    assert done.stdout.splitlines()[-2:] == ["  trains      fused", "  decodes     fused"], done.stderr
 
 
 PARTS = (

@@ -38,13 +38,15 @@ def inspect(
         check_size(facts, model)
         network = ARCHITECTURES[facts.architecture].build(facts.network)
         _print_network(network, f"{facts.architecture}, {facts.preset or 'own size'}", screen)
-        _print_facts(facts, screen)
+        _print_facts(facts, network, screen)
         check_files(facts, model)
         return
     if preset is None or source_vocabulary is None or target_vocabulary is None:
         raise ConfigurationError("name a model, or give --preset, --source-vocabulary and --target-vocabulary")
     configuration = named_preset(preset, source_vocabulary, target_vocabulary, block=block, tied=tied)
-    _print_network(Transformer(configuration), f"transformer, {preset}", screen)
+    network = Transformer(configuration)
+    _print_network(network, f"transformer, {preset}", screen)
+    _print_lines(_paths(network), screen)
 
 
 def _print_network(network: Any, title: str, screen: Console) -> None:
@@ -65,7 +67,7 @@ def _print_network(network: Any, title: str, screen: Console) -> None:
         screen.print("  The output weights are the reference embedding's table, counted once.")
 
 
-def _print_facts(facts: ModelMetadata, screen: Console) -> None:
+def _print_facts(facts: ModelMetadata, made: Any, screen: Console) -> None:
     data, training, network = facts.data, facts.training, facts.network
     parts = ", ".join(f"{count:,} {name}" for name, count in data.parts.items())
     told = {
@@ -78,8 +80,23 @@ def _print_facts(facts: ModelMetadata, screen: Console) -> None:
         "protects": "numbers, addresses, placeholders" if facts.protect else "nothing",
         "dragoman": f"{facts.dragoman}, model format {facts.format}",
     }
-    for name, value in told.items():
+    _print_lines({**told, **_paths(made)}, screen)
+
+
+def _print_lines(lines: dict[str, str], screen: Console) -> None:
+    for name, value in lines.items():
         screen.print(f"  {name:<12}{value}", highlight=False, markup=False)
+
+
+def _paths(network: Any) -> dict[str, str]:
+    """Which code trains the network and searches with it, and why not fused kernels."""
+    from dragoman.engines import explain_path
+
+    path = explain_path(network)
+    return {
+        "trains": path.training + (f" ({path.training_reason})" if path.training_reason else ""),
+        "decodes": path.decoding + (f" ({path.decoding_reason})" if path.decoding_reason else ""),
+    }
 
 
 def _told(network: Any) -> str:
