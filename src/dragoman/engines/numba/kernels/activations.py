@@ -10,8 +10,10 @@ from numba import types
 from numba.extending import overload
 
 from dragoman.engines.numba.simd.elementwise import exponential
+from dragoman.operations.activations import GELU_CUBE, GELU_SLOPE
 
-ONE = np.float32(1)
+ONE, TWO = np.float32(1), np.float32(2)
+SLOPE, CUBE = np.float32(GELU_SLOPE), np.float32(GELU_CUBE)
 TANH_BOUND = np.float32(8)  # beyond it tanh is 1 within 2e-7
 # tanh x = x P(x^2) / Q(x^2) on [-8, 8], the minimax fraction: relative error 6e-9, below rounding
 P0, P1, P2 = np.float32(9.99999994e-1), np.float32(1.34444924e-1), np.float32(3.57159135e-3)
@@ -57,3 +59,21 @@ def _tanh32(x: Any) -> Any:
 
 def _tanh64(x: Any) -> Any:
     return math.tanh(x)
+
+
+def gelu_denominator(x: float) -> float:
+    """1 + e^-2u, u = sqrt(2 / pi) (x + 0.044715 x^3): x divided by it is the tanh form of GELU."""
+    return 1 + math.exp(-2 * GELU_SLOPE * (x + GELU_CUBE * x * x * x))
+
+
+@overload(gelu_denominator, inline="always")  # type: ignore[untyped-decorator]
+def _gelu_denominator(x: Any) -> Any:
+    return _gelu_denominator32 if x == types.float32 else _gelu_denominator64
+
+
+def _gelu_denominator32(x: Any) -> Any:
+    return ONE + exponential(-TWO * SLOPE * (x + CUBE * x * x * x))
+
+
+def _gelu_denominator64(x: Any) -> Any:
+    return 1.0 + exponential(-2.0 * GELU_SLOPE * (x + GELU_CUBE * x * x * x))

@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from dragoman.engines.numba.jit import DONE, device_function, indirect_kernel, kernel
-from dragoman.engines.numba.simd.elementwise import exponential
+from dragoman.engines.numba.jit import DONE, device_function, indirect_kernel, inlined, kernel
+from dragoman.engines.numba.kernels.activations import gelu_denominator
 from dragoman.engines.numba.threads.spin_gate import acquire, release
+from dragoman.operations.activations import GELU_CUBE, GELU_SLOPE
 
 MIX1, MIX2, GOLDEN = np.uint32(0x7FEB352D), np.uint32(0x846CA68B), np.uint32(0x9E3779B9)
 S16, S15 = np.uint32(16), np.uint32(15)
 
 
-@device_function
+@inlined
 def mix(h: Any) -> Any:
     """operations.dropout.mix"""
     h = np.uint32((h ^ (h >> S16)) * MIX1)
@@ -23,13 +24,24 @@ def mix(h: Any) -> Any:
     return np.uint32(h ^ (h >> S16))
 
 
+@inlined
+def mask_key(key: Any, number: Any) -> Any:
+    """The part of the mask of operations.dropout that all columns of a global row number share."""
+    return mix(np.uint32(np.uint32(number) ^ key))
+
+
+@inlined
+def is_kept(row_key: Any, j: Any, threshold: Any) -> Any:
+    """Whether dropout keeps column j."""
+    return mix(np.uint32(row_key + np.uint32(j) * GOLDEN)) >= threshold
+
+
 @device_function
 def drop_row(row: Any, key: Any, number: Any, threshold: Any, scale: Any) -> None:
     """row *= mask, the mask of operations.dropout for this global row number"""
-    row_key = mix(np.uint32(np.uint32(number) ^ key))
+    row_key = mask_key(key, number)
     for j in range(row.shape[0]):
-        word = mix(np.uint32(row_key + np.uint32(j) * GOLDEN))
-        row[j] = row[j] * scale if word >= threshold else row.dtype.type(0)
+        row[j] = row[j] * scale if is_kept(row_key, j, threshold) else row.dtype.type(0)
 
 
 @kernel
@@ -37,10 +49,9 @@ def drop_rows(x: Any, y: Any, key: Any, first_row: Any, threshold: Any, scale: A
     release()
     for i in range(x.shape[0]):
         source, row = x[i], y[i]
-        row_key = mix(np.uint32(np.uint32(first_row + i) ^ key))
+        row_key = mask_key(key, first_row + i)
         for j in range(row.shape[0]):
-            word = mix(np.uint32(row_key + np.uint32(j) * GOLDEN))
-            row[j] = source[j] * scale if word >= threshold else source[j] * 0
+            row[j] = source[j] * scale if is_kept(row_key, j, threshold) else source[j] * 0
     acquire()
 
 
@@ -54,27 +65,25 @@ def add_biases_relu(c: Any, biases: Any) -> None:
 
 @device_function
 def gelu(c: Any, biases: Any, y: Any) -> None:
-    """c <- c + b; y = c / (1 + e^-2u), u = sqrt(2 / pi) (c + 0.044715 c^3): the tanh form"""
-    k, cube = c.dtype.type(0.7978845608028654), c.dtype.type(0.044715)
-    one, two = c.dtype.type(1), c.dtype.type(2)
+    """c <- c + b; y = GELU(c), the tanh form"""
     for i in range(c.shape[0]):
         row, out = c[i], y[i]
         for j in range(row.shape[0]):
             z = row[j] + biases[j]
             row[j] = z
-            out[j] = z / (one + exponential(-two * k * (z + cube * z * z * z)))
+            out[j] = z / gelu_denominator(z)
 
 
 @device_function
 def gelu_backward(dy: Any, c: Any, dc: Any, dbiases: Any) -> None:
-    k, cube = c.dtype.type(0.7978845608028654), c.dtype.type(0.044715)
+    k, cube = c.dtype.type(GELU_SLOPE), c.dtype.type(GELU_CUBE)
     one, two, three = c.dtype.type(1), c.dtype.type(2), c.dtype.type(3)
     dbiases[:] = 0
     for i in range(c.shape[0]):
         row, delta, out = c[i], dy[i], dc[i]
         for j in range(row.shape[0]):
             z = row[j]
-            s = one / (one + exponential(-two * k * (z + cube * z * z * z)))
+            s = one / gelu_denominator(z)
             slope = s + z * s * (one - s) * two * k * (one + three * cube * z * z)
             out[j] = delta[j] * slope
             dbiases[j] += out[j]
@@ -124,10 +133,9 @@ def add_normalize_rows(
     for i in range(total.shape[0]):
         u, x, t, out = update[i], residual[i], total[i], y[i]
         if dropped:
-            row_key = mix(np.uint32(np.uint32(first_row + i) ^ key))
+            row_key = mask_key(key, first_row + i)
             for j in range(d):
-                word = mix(np.uint32(row_key + np.uint32(j) * GOLDEN))
-                t[j] = x[j] + (u[j] * scale if word >= threshold else u[j] * 0)
+                t[j] = x[j] + (u[j] * scale if is_kept(row_key, j, threshold) else u[j] * 0)
         else:
             for j in range(d):
                 t[j] = x[j] + u[j]
@@ -224,10 +232,9 @@ def normalize_rows_backward(
                 ds[j] += more[j]
         if dropped:
             du = dupdate[i]
-            row_key = mix(np.uint32(np.uint32(first_row + i) ^ key))
+            row_key = mask_key(key, first_row + i)
             for j in range(d):
-                word = mix(np.uint32(row_key + np.uint32(j) * GOLDEN))
-                du[j] = ds[j] * scale if word >= threshold else ds[j] * 0
+                du[j] = ds[j] * scale if is_kept(row_key, j, threshold) else ds[j] * 0
     return DONE
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from dragoman.engines.numba.gemm.packed_weights import round_up_to_panel
 from dragoman.engines.numba.gemm.recurrent_gemm import multiply_step, pack_weights
-from dragoman.engines.numba.jit import device_function, kernel
+from dragoman.engines.numba.jit import inlined, kernel
 from dragoman.engines.numba.kernels.activations import logistic, tanh
 from dragoman.engines.numba.kernels.row_kernels import sum_rows
 from dragoman.engines.numba.recurrent.time_steps import (
@@ -73,26 +73,26 @@ def forward(
     acquire()
 
 
-@device_function
+@inlined
 def _gates(x: Any, sums: Any, gates: Any) -> None:
     for j in range(2 * (gates.shape[0] // 3)):
         gates[j] = logistic(x[j] + sums[j])
 
 
-@device_function
+@inlined
 def _reset_state(gates: Any, state: Any, reset_state: Any) -> None:
     for j in range(state.shape[0]):
         reset_state[j] = gates[j] * state[j]
 
 
-@device_function
+@inlined
 def _reset_product(fresh: Any, biases: Any, gates: Any, reset_state: Any) -> None:
     for j in range(biases.shape[0]):
         reset_state[j] = fresh[j] + biases[j]
         fresh[j] = gates[j] * reset_state[j]
 
 
-@device_function
+@inlined
 def _update_state(x: Any, fresh: Any, gates: Any, state: Any) -> None:
     """h = (1 - u) h + u new"""
     m, one = state.shape[0], state.dtype.type(1)
@@ -167,7 +167,7 @@ def backward(
     acquire()
 
 
-@device_function
+@inlined
 def _update_state_backward(zeta: Any, old: Any, gates: Any) -> None:
     """Deltas of update gate and new state of one row, given the delta zeta of h, which becomes (1 - u) zeta"""
     m, one = old.shape[0], old.dtype.type(1)
@@ -179,7 +179,7 @@ def _update_state_backward(zeta: Any, old: Any, gates: Any) -> None:
         zeta[j] = z * (one - u)
 
 
-@device_function
+@inlined
 def _reset_product_backward(gates: Any, reset_state: Any) -> None:
     """The deltas of product and reset gate overwrite them, if the gate resets after the product"""
     m, one = reset_state.shape[0], reset_state.dtype.type(1)
@@ -190,7 +190,7 @@ def _reset_product_backward(gates: Any, reset_state: Any) -> None:
         reset_state[j] = d * r
 
 
-@device_function
+@inlined
 def _reset_state_backward(fresh: Any, old: Any, gates: Any) -> None:
     """The deltas of reset gate and previous state overwrite gates and fresh, if the gate resets before the product"""
     one = old.dtype.type(1)

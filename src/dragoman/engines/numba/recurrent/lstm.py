@@ -8,7 +8,7 @@ import numpy as np
 
 from dragoman.engines.numba.gemm.packed_weights import round_up_to_panel
 from dragoman.engines.numba.gemm.recurrent_gemm import multiply_step, pack_weights
-from dragoman.engines.numba.jit import device_function, kernel
+from dragoman.engines.numba.jit import inlined, kernel
 from dragoman.engines.numba.kernels.activations import logistic, tanh
 from dragoman.engines.numba.recurrent.time_steps import (
     add,
@@ -57,7 +57,7 @@ def forward(
     acquire()
 
 
-@device_function
+@inlined
 def _gates(x: Any, sums: Any, gates: Any) -> None:
     """Gates and new cell of one row; loops with more arrays would not be vectorized"""
     m = gates.shape[0] // 4
@@ -67,7 +67,7 @@ def _gates(x: Any, sums: Any, gates: Any) -> None:
         gates[j] = tanh(x[j] + sums[j])
 
 
-@device_function
+@inlined
 def _update_cell(gates: Any, cell: Any, c: Any) -> None:
     """c = f c + i new"""
     m = cell.shape[0]
@@ -78,7 +78,7 @@ def _update_cell(gates: Any, cell: Any, c: Any) -> None:
         c[j] = memory
 
 
-@device_function
+@inlined
 def _output(gates: Any, cell: Any, state: Any, h: Any) -> None:
     """h = o tanh(c)"""
     m = cell.shape[0]
@@ -134,7 +134,7 @@ def backward(
     acquire()
 
 
-@device_function
+@inlined
 def _differentiate(zeta: Any, xi: Any, c: Any, before: Any, gates: Any) -> None:
     """One row, given the deltas zeta of h and xi of c; xi becomes the delta of the previous cell"""
     m, one = c.shape[0], c.dtype.type(1)

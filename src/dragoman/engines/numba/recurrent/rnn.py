@@ -9,7 +9,7 @@ import numpy as np
 from dragoman.engines.activations import GELU, LOGISTIC, RELU, TANH
 from dragoman.engines.numba.gemm.packed_weights import round_up_to_panel
 from dragoman.engines.numba.gemm.recurrent_gemm import multiply_step, pack_weights
-from dragoman.engines.numba.jit import device_function, kernel
+from dragoman.engines.numba.jit import inlined, kernel
 from dragoman.engines.numba.kernels.activations import logistic, tanh
 from dragoman.engines.numba.recurrent.time_steps import (
     add,
@@ -54,7 +54,7 @@ def forward(
     acquire()
 
 
-@device_function
+@inlined
 def _activate(activation: Any, x: Any, sums: Any, y: Any, slopes: Any) -> None:
     m, zero, one = x.shape[0], x.dtype.type(0), x.dtype.type(1)
     if activation == TANH:
@@ -78,8 +78,9 @@ def _activate(activation: Any, x: Any, sums: Any, y: Any, slopes: Any) -> None:
             slopes[j] = one
 
 
-@device_function
+@inlined
 def _gelu(x: Any, sums: Any, y: Any, slopes: Any) -> None:
+    """By tanh, not by gelu_denominator: the slope needs tanh as well."""
     k, cube, three = x.dtype.type(GELU_SLOPE), x.dtype.type(GELU_CUBE), x.dtype.type(3)
     half, one = x.dtype.type(0.5), x.dtype.type(1)
     for j in range(x.shape[0]):
@@ -123,7 +124,7 @@ def backward(
     acquire()
 
 
-@device_function
+@inlined
 def _scale(zeta: Any, slopes: Any) -> None:
     for j in range(slopes.shape[0]):
         slopes[j] *= zeta[j]

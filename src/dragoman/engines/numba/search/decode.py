@@ -14,8 +14,8 @@ from dragoman.engines.activations import GELU, RELU
 from dragoman.engines.numba.gemm.packed_weights import ZERO_INDEX
 from dragoman.engines.numba.gemm.small_gemm import call_gemm
 from dragoman.engines.numba.jit import device_function
+from dragoman.engines.numba.kernels.activations import gelu_denominator
 from dragoman.engines.numba.kernels.attention.gathered import attend, score_buffer
-from dragoman.engines.numba.simd.elementwise import exponential
 from dragoman.engines.transformer_spec import (
     ABSENT,
     ATTENTION,
@@ -32,10 +32,8 @@ from dragoman.engines.transformer_spec import (
     PROJECTION,
     REFERENCE_TABLE,
 )
-from dragoman.operations.activations import GELU_CUBE, GELU_SLOPE
 
-ZERO, ONE, TWO = np.float32(0), np.float32(1), np.float32(2)
-SLOPE, CUBE = np.float32(GELU_SLOPE), np.float32(GELU_CUBE)
+ZERO, ONE = np.float32(0), np.float32(1)
 
 
 @device_function
@@ -51,7 +49,10 @@ def linear(net: Any, at: Any, which: Any, x: Any, m: Any, k: Any, n: Any, y: Any
 
 @device_function
 def normalize(net: Any, at: Any, which: Any, x: Any, m: Any, y: Any) -> None:
-    """y = gamma N(x) + beta; y may be x"""
+    """y = gamma N(x) + beta; y may be x
+
+    Not row_kernels.normalize_row: that divides by d, here 1 / d is a factor, and no statistics are saved.
+    """
     d = net.depth
     gamma, beta = net.theta[at[which] : at[which] + d], net.theta[at[which + 1] : at[which + 1] + d]
     share, epsilon = ONE / np.float32(d), np.float32(net.epsilon)
@@ -102,16 +103,16 @@ def feed_forward(net: Any, at: Any, x: Any, m: Any, inner: Any, hidden: Any) -> 
         for i in range(m * net.hidden):
             h = hidden[i]
             hidden[i] = ZERO if h <= ZERO else h  # NaN propagates
-    elif net.activation == GELU:  # (1 + tanh z) / 2 = 1 / (1 + e^-2z)
+    elif net.activation == GELU:
         for i in range(m * net.hidden):
-            h = hidden[i]
-            hidden[i] = h / (ONE + exponential(-TWO * SLOPE * (h + CUBE * h * h * h)))
+            hidden[i] /= gelu_denominator(hidden[i])
     linear(net, at, OUTPUT, hidden, m, net.hidden, net.depth, inner, ZERO_INDEX)
     leave_sublayer(net, at, LAST_NORMALIZATION, x, m, inner)
 
 
 @device_function
 def embed(net: Any, table: Any, labels: Any, positions: Any, position_table: Any, m: Any, x: Any) -> None:
+    """Not row_kernels.embed_rows, which rounds product and sum once: here theta is flat and both are rounded."""
     d, scale = net.depth, np.float32(net.scale)
     for i in range(m):
         vector, out = net.theta[table + labels[i] * d : table + (labels[i] + 1) * d], x[i * d : (i + 1) * d]

@@ -6,9 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from dragoman.engines.numba.jit import kernel
+from dragoman.engines.numba.jit import inlined, kernel
 from dragoman.engines.numba.simd.elementwise import exponential
 from dragoman.engines.numba.threads.spin_gate import acquire, release
+
+
+@inlined
+def _tanh(x: Any, one: Any, two: Any) -> Any:
+    """1 - 2 / (1 + e^2x); one, two: in the precision of x"""
+    return one - two / (one + exponential(two * x))
 
 
 @kernel
@@ -26,7 +32,7 @@ def forward(q: Any, k: Any, w: Any, v: Any, offsets: Any, memory_offsets: Any, y
             for j in range(keys):
                 krow, score = k[m0 + j], zero
                 for c in range(w.shape[0]):
-                    score += w[c] * (one - two / (one + exponential(two * (qrow[c] + krow[c]))))
+                    score += w[c] * _tanh(qrow[c] + krow[c], one, two)
                 row[j] = score
                 top = max(top, score)
             total = zero
@@ -79,7 +85,7 @@ def backward(
                     dvrow[c] += p * drow[c]
                 ds = p * (dp - mean)
                 for c in range(w.shape[0]):
-                    bent = one - two / (one + exponential(two * (qrow[c] + krow[c])))
+                    bent = _tanh(qrow[c] + krow[c], one, two)
                     dsum = ds * w[c] * (one - bent * bent)
                     dw[c] += ds * bent
                     dqrow[c] += dsum

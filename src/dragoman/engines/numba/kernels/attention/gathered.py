@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from dragoman.engines.numba.jit import device_function
+from dragoman.engines.numba.kernels.attention.simd import bias_column, dot_columns
 from dragoman.engines.numba.simd.elementwise import exponential
-from dragoman.engines.numba.simd.float32x8 import broadcast, horizontal_sum, load, multiply_add, store
+from dragoman.engines.numba.simd.float32x8 import broadcast, load, multiply_add, store
 from dragoman.engines.transformer_spec import ABSENT
 
 ZERO, ONE = np.float32(0), np.float32(1)
@@ -54,13 +55,9 @@ def attend(
             qt, kt, vt, ot = q0 + i * qs + h * width, k0 + h * width, v0 + h * width, i * net.depth + h * width
             top, check = np.float32(-math.inf), ZERO
             for j in range(limit):
-                at, sums = kt + listed[j] * kvs, broadcast(ZERO)
-                for c in range(0, width, 8):
-                    sums = multiply_add(load(q, qt + c), load(kv, at + c), sums)
-                score = horizontal_sum(sums) * scale
+                score = dot_columns(q, qt, kv, kt + listed[j] * kvs, width) * scale
                 if bias_start != ABSENT:
-                    distance = min(max(j - positions[i], -reach), reach) + reach
-                    score += net.theta[bias_start + h * (2 * reach + 1) + distance]
+                    score += net.theta[bias_start + h * (2 * reach + 1) + bias_column(j, positions[i], reach)]
                 row[j] = score
                 check += score
                 top = max(top, score)

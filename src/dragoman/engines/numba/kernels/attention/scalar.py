@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dragoman.engines.numba.jit import device_function, kernel
+from dragoman.engines.numba.kernels.attention.simd import bias_column
 from dragoman.engines.numba.simd.elementwise import exponential, maximum
 from dragoman.engines.numba.threads.spin_gate import acquire, release
 
@@ -67,7 +68,7 @@ def forward(
                         row[j] += factor * keyed[j]
                 if relative:
                     for j in range(limit):
-                        row[j] += bias[r, min(max(j - i, -reach), reach) + reach]
+                        row[j] += bias[r, bias_column(j, i, reach)]
                 top = q.dtype.type(-math.inf)
                 for j in range(limit):
                     top = maximum(top, row[j])
@@ -153,14 +154,14 @@ def backward(
                         drow_weights[j] += delta * valued[j]
                 if relative:
                     for j in range(limit):
-                        row[j] += bias[r, min(max(j - i, -reach), reach) + reach]
+                        row[j] += bias[r, bias_column(j, i, reach)]
                 for j in range(limit):
                     p = exponential(row[j])
                     row[j] = p
                     drow_weights[j] *= p
                 if relative:
                     for j in range(limit):
-                        dbias[r, min(max(j - i, -reach), reach) + reach] += drow_weights[j]
+                        dbias[r, bias_column(j, i, reach)] += drow_weights[j]
                 for c in range(W):
                     accumulated[c] = zero
                 for j in range(limit):

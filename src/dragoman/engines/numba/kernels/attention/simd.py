@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dragoman.engines.numba.jit import DONE, device_function, indirect_kernel, kernel
+from dragoman.engines.numba.jit import DONE, device_function, indirect_kernel, inlined, kernel
 from dragoman.engines.numba.simd.elementwise import exponential, maximum
 from dragoman.engines.numba.simd.float32x8 import broadcast, horizontal_sum, load, multiply_add, store, store_sums
 from dragoman.engines.numba.threads.spin_gate import acquire, release
@@ -20,13 +20,24 @@ from dragoman.engines.numba.threads.spin_gate import acquire, release
 ZERO, ONE = np.float32(0), np.float32(1)
 
 
-@device_function
-def dot(head_vectors: Any, a: Any, at: Any, b: Any, bt: Any) -> Any:
-    W = 8 * len(head_vectors)
+@inlined
+def dot_columns(a: Any, at: Any, b: Any, bt: Any, W: Any) -> Any:
+    """The dot product of W columns of a, from `at` on, and of b, from `bt` on"""
     total = broadcast(ZERO)
     for c in range(0, W, 8):
         total = multiply_add(load(a, at + c), load(b, bt + c), total)
     return horizontal_sum(total)
+
+
+@device_function
+def dot(head_vectors: Any, a: Any, at: Any, b: Any, bt: Any) -> Any:
+    return dot_columns(a, at, b, bt, 8 * len(head_vectors))
+
+
+@inlined
+def bias_column(j: Any, i: Any, reach: Any) -> Any:
+    """The column of the relative bias for key j and query i: their distance, clipped to +-reach."""
+    return min(max(j - i, -reach), reach) + reach
 
 
 @device_function
@@ -54,7 +65,7 @@ def add_bias(row: Any, count: Any, scale: Any, i: Any, bias: Any, r: Any) -> Any
         return scale
     reach = (bias.shape[1] - 1) // 2
     for j in range(count):
-        row[j] = row[j] * scale + bias[r, min(max(j - i, -reach), reach) + reach]
+        row[j] = row[j] * scale + bias[r, bias_column(j, i, reach)]
     return ONE
 
 
@@ -273,7 +284,7 @@ def attend_backward(
                     dweights[j] = (dweights[j] - mean) * p
                 if relative:
                     for j in range(limit):
-                        dbias[r, min(max(j - i, -reach), reach) + reach] += dweights[j]
+                        dbias[r, bias_column(j, i, reach)] += dweights[j]
                 add_to_rows(head_vectors, weights, limit, ONE, dout, ot, dvalued)
                 add_to_rows(head_vectors, dweights, limit, scale, q, qt, dkeyed)
                 combine(head_vectors, dweights, limit, keyed, scale, dq, qt)
