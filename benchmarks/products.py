@@ -19,7 +19,7 @@ from dragoman.bench.contenders import Ours
 from dragoman.bench.preparation import prepare_steps
 from dragoman.bench.sentences import Sentences
 from dragoman.bench.workloads import SIZES, TRAINING, configured
-from dragoman.engines.numba import products
+from dragoman.engines.numba.gemm import gemm
 
 
 def measure(preset: str, name: str, rounds: int, threads: int | None, work: Path) -> str:
@@ -31,7 +31,7 @@ def measure(preset: str, name: str, rounds: int, threads: int | None, work: Path
     seconds: dict[str, list[float]] = {way: [] for way in ways}
     for turn in range(rounds + 1):  # the first is not counted
         for way in ways if turn % 2 else reversed(ways):
-            products.ours = ways[way]
+            gemm.has_own_gemm = ways[way]
             begun = time.perf_counter()
             contender.steps(len(batches))
             seconds[way].append(time.perf_counter() - begun)

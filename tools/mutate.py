@@ -26,7 +26,8 @@ from mutations import Mutation, choose, mutations_of
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = Path("src/dragoman")
-ENGINE = SOURCE / "engines/numba"
+ENGINE = SOURCE / "engines"
+JIT = ENGINE / "numba/jit.py"
 MEMORY = 16 << 30  # bytes of addresses: a mutant that asks for all there is fails alone
 
 # group: (files or folders, tests that should notice); the first entry of a group that has a file says which tests
@@ -46,28 +47,45 @@ GROUPS: dict[str, list[tuple[str, str]]] = {
         ),
     ],
     "kernels": [
-        ("engines/numba/sweeps.py", "engines/test_engine_training.py"),
+        ("engines/numba/kernels/vector_updates.py", "engines/test_engine_training.py"),
+        ("engines/numba/ops/vector_updates.py", "engines/test_engine_training.py"),
         ("engines/numba/recurrent", "engines/test_recurrent.py"),
-        ("engines/numba/vectors", "engines/test_word_vectors.py"),
-        ("engines/numba/additive.py", "engines/test_numba_operations.py engines/test_large_scores.py"),
-        ("engines/numba/attention.py", "engines/test_large_scores.py engines/test_numba_operations.py"),
-        ("engines/numba/wide_attention.py", "engines/test_large_scores.py engines/test_numba_operations.py"),
-        ("engines/numba/errors.py", "engines/test_large_scores.py engines/test_numba_operations.py"),
-        ("engines/numba/rows.py", "engines/test_numba_operations.py"),
-        ("engines/numba/arithmetic.py", "engines/test_arithmetic.py engines/test_numba_operations.py"),
-        ("engines/numba/attending.py", "engines/test_numba_operations.py engines/test_large_scores.py"),
-        ("engines/numba/linear.py", "engines/test_numba_operations.py engines/test_products.py"),
-        ("engines/numba/operations.py", "engines/test_numba_operations.py engines/test_engine_training.py"),
-        ("engines/numba/passes", "engines/test_passes.py engines/test_engine_training.py"),
-        ("engines/numba/tiles.py", "engines/test_products.py engines/test_numba_operations.py"),
-        ("engines/numba/panels.py", "engines/test_products.py engines/test_recurrent.py engines/test_writing.py"),
-        ("engines/numba/products.py", "engines/test_products.py engines/test_numba_operations.py"),
+        ("engines/numba/ops/recurrent.py", "engines/test_recurrent.py"),
+        ("engines/numba/gemm/recurrent_gemm.py", "engines/test_recurrent.py"),
+        ("engines/numba/word_vectors", "engines/test_word_vectors.py"),
+        ("engines/numba/ops/word_vectors.py", "engines/test_word_vectors.py"),
+        ("engines/numba/kernels/attention/gathered.py", "engines/test_fused_search.py"),
+        ("engines/numba/kernels/attention", "engines/test_large_scores.py engines/test_numba_operations.py"),
+        ("engines/numba/kernels/cross_entropy.py", "engines/test_large_scores.py engines/test_numba_operations.py"),
+        ("engines/numba/kernels/row_kernels.py", "engines/test_numba_operations.py"),
+        ("engines/numba/kernels/activations.py", "engines/test_recurrent.py"),
+        ("engines/numba/kernels/linear.py", "engines/test_numba_operations.py engines/test_gemm.py"),
+        ("engines/numba/simd/elementwise.py", "engines/test_elementwise.py engines/test_numba_operations.py"),
+        ("engines/numba/ops/attention.py", "engines/test_numba_operations.py engines/test_large_scores.py"),
+        ("engines/numba/ops/dense.py", "engines/test_numba_operations.py engines/test_engine_training.py"),
+        ("engines/numba/fused_step", "engines/test_fused_step.py engines/test_engine_training.py"),
+        ("engines/numba/ops/fused_step.py", "engines/test_fused_step.py engines/test_engine_training.py"),
+        ("engines/fused_step.py", "engines/test_fused_step.py engines/test_paths.py"),
+        (
+            "engines/transformer_reader.py",
+            "engines/test_paths.py engines/test_fused_step.py",
+        ),
+        ("engines/numba/gemm/microkernel.py", "engines/test_gemm.py engines/test_numba_operations.py"),
+        (
+            "engines/numba/gemm/packed_weights.py",
+            "engines/test_gemm.py engines/test_recurrent.py engines/test_fused_search.py",
+        ),
+        ("engines/numba/gemm/gemm.py", "engines/test_gemm.py engines/test_numba_operations.py"),
     ],
     "optimizers": [("optimization", "optimization training/test_training_loop.py notes/test_descent.py")],
     "splits": [("data/splits.py", "data/test_splits.py data/test_dataset.py cli/test_data_commands.py")],
     "search": [
         ("decoding", "decoding"),
-        ("engines/numba/search", "engines/test_writing.py"),
+        ("engines/numba/search", "engines/test_fused_search.py"),
+        ("engines/numba/gemm/small_gemm.py", "engines/test_fused_search.py"),
+        ("engines/numba/gemm/int16_gemm.py", "engines/test_fused_search.py"),
+        ("engines/numba/ops/fused_search.py", "engines/test_fused_search.py"),
+        ("engines/fused_search.py", "engines/test_fused_search.py engines/test_paths.py"),
     ],
     "checkpoints": [
         ("training/checkpoints.py", "training/test_checkpoints.py training/test_resume.py training/test_killed.py"),
@@ -133,11 +151,11 @@ class Copy:
         code = "from dragoman.engines.numba.jit import STAMP; print(STAMP)"
         asked = [sys.executable, "-c", code]
         found = subprocess.run(asked, env=self.environment(ROOT), check=True, capture_output=True, text=True, cwd=ROOT)
-        file = self.root / ENGINE / "jit.py"
+        file = self.root / JIT
         source = file.read_text(encoding="utf-8")
-        line = "STAMP = stamp_of(Path(__file__).parent)"
+        line = "STAMP = stamp_of(Path(__file__).parents[1])"
         if line not in source:
-            raise SystemExit(f"{ENGINE / 'jit.py'} has no line '{line}': kernels of mutants would not be told apart")
+            raise SystemExit(f"{JIT} has no line '{line}': kernels of mutants would not be told apart")
         file.write_text(source.replace(line, f'STAMP = "{found.stdout.strip()}"'), encoding="utf-8")
 
     def environment(self, root: Path) -> dict[str, str]:

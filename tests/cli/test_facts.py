@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from dragoman.cli.facts import count_epochs, print_fact
+from dragoman.cli.facts import print_fact
 
 TEXT = "nrefs:1|bs:1000|seed:0|case:mixed|eff:no|tok:13a|smooth:exp [bold]¿sí?[/]"
 
@@ -24,7 +24,3 @@ def test_a_long_text_stays_in_its_column_or_on_its_line(terminal: bool) -> None:
     assert lines[0].startswith("  BLEU      nrefs")
     assert all(line.startswith(" " * 12) and len(line) <= 40 for line in lines[1:])
     assert "".join(line[12:] for line in lines).replace(" ", "") == TEXT.replace(" ", "")
-
-
-def test_one_epoch_is_an_epoch() -> None:
-    assert [count_epochs(n) for n in (1, 0.5, 2)] == ["1 epoch", "0.5 epochs", "2 epochs"]

@@ -10,7 +10,7 @@ import pytest
 
 from dragoman.tasks.figures import FIGURES
 from dragoman.tasks.model import load_metadata
-from tests.cli.running import Run
+from tests.cli.running import Run, dragoman
 from tests.tasks.models import pairs_file
 
 # inspect
@@ -35,6 +35,8 @@ def test_inspect_a_model(undertrained: Path, run: Run) -> None:
         f"{facts.longest[0]} source labels",
         "numbers, addresses, placeholders",
         facts.dragoman,
+        "trains      graph (the numpy engine has no fused kernels)",
+        "decodes     step by step (the numpy engine has no fused kernels)",
     )
     for text in told:
         assert text in done.out, text
@@ -68,6 +70,12 @@ def test_layers_fit_60_columns(undertrained: Path, run: Run, monkeypatch: pytest
     assert "…" not in "".join(table)
     size = ("--preset", "large", "--source-vocabulary", "45620", "--target-vocabulary", "61340")
     assert all(len(line.rstrip()) <= 60 for line in run("inspect", *size).lines)
+
+
+def test_inspect_says_which_code_runs() -> None:
+    sizes = ["--preset", "small", "--source-vocabulary", "30", "--target-vocabulary", "30"]
+    done = dragoman("inspect", *sizes, environment={"DRAGOMAN_ENGINE": "numba"})
+    assert done.stdout.splitlines()[-2:] == ["  trains      fused", "  decodes     fused"], done.stderr
 
 
 PARTS = (

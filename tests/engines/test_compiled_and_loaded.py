@@ -28,7 +28,7 @@ def sequences(count):
 
 
 pairs, sources = Batch.pairs(sequences(64), sequences(64)), sequences(5)
-for name in ("transformer", "gru-attention"):
+for name in ("transformer", "gru-attention", "lstm"):
     architecture = ARCHITECTURES[name]
     settings = architecture.settings(**{**architecture.presets["small"], **architecture.named}).model_dump()
     network = architecture.build(architecture.configured(settings, (300, 300)))
@@ -56,6 +56,6 @@ def test_the_process_that_compiles_gets_the_bits_of_the_next(tmp_path: Path) -> 
         ).stdout
         for _ in range(2)
     ]
-    assert printed[0].count("\n") == 10
+    assert printed[0].count("\n") == 15
     assert list(tmp_path.rglob("*.nbi"))
     assert printed[0] == printed[1]

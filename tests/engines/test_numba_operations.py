@@ -18,9 +18,9 @@ from tests.strategies import generators, offsets
 
 pytest.importorskip("numba")
 import dragoman.engines.numba  # noqa: F401
-from dragoman.engines.numba import blas
-from dragoman.engines.numba.operations import weights_derivative
-from dragoman.engines.numba.products import products_of
+from dragoman.engines.numba.gemm import blas
+from dragoman.engines.numba.gemm.gemm import gemm_addresses
+from dragoman.engines.numba.ops.dense import weights_derivative
 
 KINDS = [np.float32, np.float64]
 TOLERANCE = {np.float32: 3e-5, np.float64: 1e-11}
@@ -317,7 +317,7 @@ def test_where_a_derivative_is_cut_leaves_its_bits(numba, inputs, outputs, rows,
     x, dc = (rng.standard_normal((rows, size)).astype(np.float32) for size in (inputs, outputs))
     shape = (outputs, inputs) if transposed else (inputs, outputs)
     begun = rng.standard_normal(shape).astype(np.float32)
-    pending = weights_derivative(products_of(x.dtype), x, dc, shape, transposed)
+    pending = weights_derivative(gemm_addresses(x.dtype), x, dc, shape, transposed)
     found, pieces = set(), pending.pieces
     while pieces <= pending.finest:
         out = begun.copy()
@@ -328,5 +328,5 @@ def test_where_a_derivative_is_cut_leaves_its_bits(numba, inputs, outputs, rows,
     assert len(found) == 1
     expected = (dc.T @ x if transposed else x.T @ dc) + (begun if add else 0)
     np.testing.assert_allclose(out, expected, atol=2e-5 * rows**0.5)
-    if inputs >= 20 and products_of(x.dtype)[1]:
+    if inputs >= 20 and gemm_addresses(x.dtype)[1]:
         assert pending.finest > pending.pieces

@@ -34,11 +34,12 @@ from dragoman.operations.vector_updates import sum_of_squares
 told = []
 print(use_fastest(told.append))
 print(*told, sep="\\n")
-from dragoman.engines.numba import jit, sweeps
+from dragoman.engines.numba import jit
+from dragoman.engines.numba.kernels import vector_updates
 
-assert jit.place_of_kernels() is None
-assert not jit.compiled_before()
-print(sum_of_squares(np.arange(6, dtype=np.float32)), len(sweeps.squares.signatures))
+assert jit.kernel_directory() is None
+assert not jit.has_cached_kernels()
+print(sum_of_squares(np.arange(6, dtype=np.float32)), len(vector_updates.squared_norm.signatures))
 """
 
 

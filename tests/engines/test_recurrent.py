@@ -17,7 +17,7 @@ from tests.strategies import generators, lengths, offsets, to_offsets
 
 pytest.importorskip("numba")
 import dragoman.engines.numba  # noqa: F401
-from dragoman.engines.numba import blas
+from dragoman.engines.numba.gemm import blas
 from tests.engines.test_numba_operations import KINDS, assert_same, both, drawn
 
 BLOCKS = {"rnn": 1, "lstm": 4, "gru": 3}

@@ -48,7 +48,7 @@ def test_the_kernel_takes_the_steps_of_the_definition(text, method, negative, dt
 
 
 def test_what_the_kernel_does_not_cover_is_left_to_the_definition(text):
-    from dragoman.engines.numba.vectors.steps import vector_steps as fast
+    from dragoman.engines.numba.ops.word_vectors import vector_steps as fast
 
     labels, offsets, counts = text
     how = {"plan": make_plan(counts, len(labels), VectorSettings()), "epoch": Epoch(0, 0, 0), "first": 0, "last": 1}

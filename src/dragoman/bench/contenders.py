@@ -138,12 +138,13 @@ class Room:
             self.matrices.append((x, w, y, np.empty_like(x), np.empty_like(w)))
 
     def multiply(self, layers: list[Product]) -> None:
-        from dragoman.engines.numba.linear import IDENTITY, linear, weights_derivative
-        from dragoman.engines.numba.products import products_of
+        from dragoman.engines.activations import IDENTITY
+        from dragoman.engines.numba.gemm.gemm import gemm_addresses
+        from dragoman.engines.numba.kernels.linear import linear, weights_derivative
 
-        products, no_biases = products_of(np.dtype(np.float32)), np.empty(0, np.float32)
+        gemms, no_biases = gemm_addresses(np.dtype(np.float32)), np.empty(0, np.float32)
         for (rows, _, _), (x, w, y, _, _) in zip(layers, self.matrices, strict=True):
-            linear(products, x[:rows], w, False, no_biases, IDENTITY, y[:rows], y[:rows])
+            linear(gemms, x[:rows], w, False, no_biases, IDENTITY, y[:rows], y[:rows])
         for (rows, _, _), (x, w, y, dx, dw) in zip(layers[::-1], self.matrices[::-1], strict=True):
-            linear(products, y[:rows], w, True, no_biases, IDENTITY, dx[:rows], dx[:rows])
-            weights_derivative(products, x[:rows], 0, y[:rows], 0, dw, 0, dw.shape[1], False)
+            linear(gemms, y[:rows], w, True, no_biases, IDENTITY, dx[:rows], dx[:rows])
+            weights_derivative(gemms, x[:rows], 0, y[:rows], 0, dw, 0, dw.shape[1], False)

@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
 from dragoman.analysis.verdict import verdict
-from dragoman.cli.facts import count_epochs, print_fact
+from dragoman.cli.facts import print_fact
 from dragoman.cli.options import (
     AsJson,
     Columns,
@@ -167,7 +167,8 @@ def _facts(translator: Translator, name: str, beam: int) -> dict[str, str]:
         "parameters": f"{facts.parameters:,}",
         "trained on": f"{', '.join(data.files)}: {data.parts.get('training', 0):,} pairs, {data.split_told}, "
         f"seed {facts.seed}, recipe {facts.recipe}",
-        "training": f"{counted(facts.training.get('steps', 0), 'step')}, {count_epochs(facts.training.get('epochs', 0))}",
+        "training": f"{counted(facts.training.get('steps', 0), 'step')}, "
+        f"{counted(facts.training.get('epochs', 0), 'epoch')}",
         "tested on": name,
         "search": "greedy" if beam == 1 else f"beam of {beam}",
         "command": shlex.join(["dragoman", *sys.argv[1:]]),

@@ -17,7 +17,3 @@ def print_fact(name: str, text: str, width: int, screen: Console, style: str = "
     grid.add_column(overflow="fold")
     grid.add_row(Text(f"  {name}", style), Text(text, style))
     screen.print(grid)
-
-
-def count_epochs(count: float) -> str:
-    return "1 epoch" if count == 1 else f"{count:g} epochs"

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from dragoman.cli.facts import count_epochs, print_fact
+from dragoman.cli.facts import print_fact
 from dragoman.cli.options import AsJson, console
 from dragoman.errors import ConfigurationError
 from dragoman.wording import counted
@@ -46,7 +46,7 @@ def inspect(
             _print_json(network, title, {"model": str(model), "metadata": facts.model_dump(mode="json")})
         else:
             _print_network(network, title, screen)
-            _print_facts(facts, screen)
+            _print_facts(facts, network, screen)
         check_files(facts, model)
         return
     if preset is None or source_vocabulary is None or target_vocabulary is None:
@@ -57,12 +57,13 @@ def inspect(
         _print_json(network, title, {})
     else:
         _print_network(network, title, screen)
+        _print_lines(_paths(network), screen)
 
 
 def _print_json(network: Any, title: str, about: dict[str, Any]) -> None:
     parameters = [{"name": name, "shape": view.shape, "size": view.size} for name, view in network.named_arrays()]
-    told = {"network": title, "parameters": network.count(), "by_part": _by_part(network), "arrays": parameters}
-    typer.echo(json.dumps(told | about, ensure_ascii=False, indent=2))
+    described = {"network": title, "parameters": network.count(), "by_part": _by_part(network), "arrays": parameters}
+    typer.echo(json.dumps(described | _paths(network) | about, ensure_ascii=False, indent=2))
 
 
 def _print_network(network: Any, title: str, screen: Console) -> None:
@@ -83,21 +84,36 @@ def _print_network(network: Any, title: str, screen: Console) -> None:
         screen.print("  The output weights are the reference embedding's table, counted once.")
 
 
-def _print_facts(facts: ModelMetadata, screen: Console) -> None:
+def _print_facts(facts: ModelMetadata, made: Any, screen: Console) -> None:
     data, training, network = facts.data, facts.training, facts.network
     parts = ", ".join(f"{count:,} {name}" for name, count in data.parts.items())
     told = {
         "trained on": f"{', '.join(data.files)} ({parts}; {data.split_told})",
         "recipe": f"{facts.recipe}, seed {facts.seed}",
-        "training": f"{counted(training.get('steps', 0), 'step')}, {count_epochs(training.get('epochs', 0))}, "
+        "training": f"{counted(training.get('steps', 0), 'step')}, {counted(training.get('epochs', 0), 'epoch')}, "
         f"{training.get('ended') or 'not finished'}",
         "network": _told(network),
         "longest": f"{facts.longest[0]} source labels, {facts.longest[1]} reference labels",
         "protects": "numbers, addresses, placeholders" if facts.protect else "nothing",
         "dragoman": f"{facts.dragoman}, model format {facts.format}",
     }
-    for name, value in told.items():
+    _print_lines({**told, **_paths(made)}, screen)
+
+
+def _print_lines(lines: dict[str, str], screen: Console) -> None:
+    for name, value in lines.items():
         print_fact(name, value, 12, screen)
+
+
+def _paths(network: Any) -> dict[str, str]:
+    """Which code trains the network and searches with it, and why not fused kernels."""
+    from dragoman.engines import explain_path
+
+    path = explain_path(network)
+    return {
+        "trains": path.training + (f" ({path.training_reason})" if path.training_reason else ""),
+        "decodes": path.decoding + (f" ({path.decoding_reason})" if path.decoding_reason else ""),
+    }
 
 
 def _told(network: Any) -> str:

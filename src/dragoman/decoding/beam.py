@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dragoman.batch import END, START, Batch
+from dragoman.batch import END, START
 from dragoman.decoding.probabilities import FIRST, check_possible, highest, log_normalizer
 from dragoman.decoding.search import Hypothesis, Request, S, SequenceNetwork
+from dragoman.engines.fused_search import FREE
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Array
-from dragoman.operations.fused_search import FREE, ModelSpec, SearchResult, write_beams
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,6 @@ class Beam:
                 state = state.select(origins)
             active, request = [active[i] for i in rows], request.select(rows)
         return [sorted(hypotheses, key=lambda h: -h.score)[: self.best] for hypotheses in found]
-
-    def write(self, flat: ModelSpec, batch: Batch, request: Request) -> SearchResult | None:
-        """The same at once, if the engine can."""
-        settings = {"width": self.width, "length_penalty": self.length_penalty, "best": self.best}
-        return write_beams(flat, batch.labels, batch.offsets, request.longest, request.prefixes, **settings)
 
     def _collect(self, active: list[list[Hypothesis]], beams: Beams, candidates: Candidates, full: Array) -> None:
         """The candidates that end here become hypotheses; where no more may be written, so do the other beams."""

@@ -10,10 +10,11 @@ from typing import Any, Protocol, Self, TypeVar
 import numpy as np
 
 from dragoman.batch import END, PAD, START, Batch
+from dragoman.engines import fused_search
 from dragoman.engines.compute import fast_compute
+from dragoman.engines.fused_search import FREE
 from dragoman.errors import ConfigurationError, LabelError, ShapeError
 from dragoman.graph import Array
-from dragoman.operations.fused_search import FREE, ModelSpec, SearchResult
 
 MANY = 256  # sources for which it pays to load kernels; they stay in memory for those that follow
 
@@ -153,12 +154,8 @@ def _order(sources: Sequence[Sequence[int] | Array], request: Request) -> Array:
 
 
 def at_once(network: Any, method: Any, batch: Batch, request: Request) -> list[list[Hypothesis]] | None:
-    """What an engine finds without coming back between labels; None where network, method or engine cannot."""
-    if not (hasattr(network, "flat") and hasattr(method, "write")) or batch.labels.ndim != 1:
-        return None
-    lengths = (after - before for before, after in pairwise(batch.offsets.tolist()))  # few: faster than arrays
-    flat: ModelSpec | None = network.flat(max(lengths, default=0), max(request.longest.tolist(), default=0))
-    written: SearchResult | None = None if flat is None else method.write(flat, batch, request)
+    """What an engine finds in one call; None if it does not cover network, method and options."""
+    written = fused_search.search(network, method, batch, request.longest, request.prefixes)
     if written is None:
         return None
     penalty, ends, labels = getattr(method, "length_penalty", 1.0), written.offsets.tolist(), written.labels

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dragoman.batch import END, START, Batch
+from dragoman.batch import END, START
 from dragoman.decoding.probabilities import FIRST, check_possible, highest, log_normalizer
 from dragoman.decoding.search import Hypothesis, Request, S, SequenceNetwork
+from dragoman.engines.fused_search import FREE
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Array
 from dragoman.operations.dropout import ALL_BITS, GOLDEN, mix
-from dragoman.operations.fused_search import FREE, ModelSpec, SearchResult, write_greedily
 
 DecodingOptions = Callable[[Array, int, Array], Array]  # logits [B, L], position t, numbers [B] -> columns [B]
 
@@ -31,11 +31,6 @@ class Greedy:
     def search(self, network: SequenceNetwork[S], state: S, request: Request) -> list[list[Hypothesis]]:
         found = _write(network, state, request, lambda logits, t, numbers: logits.argmax(axis=1))
         return found if self.scored else [[replace(h, log_probability=math.nan, score=math.nan)] for (h,) in found]
-
-    def write(self, flat: ModelSpec, batch: Batch, request: Request) -> SearchResult | None:
-        """The same at once, if the engine can."""
-        settings = {"scored": self.scored}
-        return write_greedily(flat, batch.labels, batch.offsets, request.longest, request.prefixes, **settings)
 
 
 @dataclass(frozen=True)

@@ -1,23 +1,24 @@
-"""Engines: the same operations, faster. They register with the operations; nothing above knows which one runs.
+"""Engines: faster versions of the operations. They register with the operations; nothing above knows which one runs.
 
 numpy  the definitions themselves
-numba  fused kernels for the CPU, compiled when first used (the default where numba is installed)
+numba  compiled kernels for the CPU (the default where numba is installed)
 
-$DRAGOMAN_ENGINE names the one to use.
+$DRAGOMAN_ENGINE names the engine to use.
 """
 
 from __future__ import annotations
 
 import functools
 import importlib
+import importlib.util
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any
+from typing import Any, NamedTuple
 
 from dragoman.errors import ConfigurationError
 from dragoman.graph import use_engine
-from dragoman.graph.operation import current_engine
+from dragoman.graph.operation import current_engine, engine_chosen
 
 ENGINES = ("numba", "numpy")
 VARIABLE = "DRAGOMAN_ENGINE"
@@ -28,9 +29,9 @@ _said: set[str] = set()
 
 
 def use_fastest(tell: Callable[[str], None] | None = None) -> str:
-    """Choose the fastest engine there is, or the one that $DRAGOMAN_ENGINE names, for the whole process; its name.
+    """Choose the fastest available engine, or the one $DRAGOMAN_ENGINE names, for the whole process; returns its name.
 
-    Trainings, searches and evaluations do so by themselves while they run (`compute.fast_compute`).
+    Trainings, searches and evaluations choose it by themselves while they run (`compute.fast_compute`).
     """
     name = fastest(tell)
     use_engine(name)
@@ -38,10 +39,11 @@ def use_fastest(tell: Callable[[str], None] | None = None) -> str:
 
 
 def fastest(tell: Callable[[str], None] | None = None) -> str:
-    """The fastest engine there is, loaded, or the one that $DRAGOMAN_ENGINE names. What is told is told once."""
-    wanted = os.environ.get(VARIABLE, ENGINES[0])
-    if wanted not in ENGINES:
-        raise ConfigurationError(f"${VARIABLE} names the engine '{wanted}'; there is {', '.join(ENGINES)}")
+    """Load the fastest available engine, or the one $DRAGOMAN_ENGINE names; returns its name.
+
+    tell  receives messages about slow starts, each of them once
+    """
+    wanted = _wanted()
     if wanted == "numba":
         try:
             kernels = importlib.import_module("dragoman.engines.numba.jit")
@@ -50,10 +52,17 @@ def fastest(tell: Callable[[str], None] | None = None) -> str:
             _tell_once(tell, f"numba cannot be used ({error}), so the slower NumPy engine runs; pip install numba")
             wanted = "numpy"
         else:
-            if kernels.place_of_kernels() is None:
+            if kernels.kernel_directory() is None:
                 _tell_once(tell, f"{READ_ONLY}, so kernels are compiled for this run only; {KEEP}")
-            elif not kernels.compiled_before():
+            elif not kernels.has_cached_kernels():
                 _tell_once(tell, "compiling kernels (first run only)")
+    return wanted
+
+
+def _wanted() -> str:
+    wanted = os.environ.get(VARIABLE, ENGINES[0])
+    if wanted not in ENGINES:
+        raise ConfigurationError(f"${VARIABLE} names the engine '{wanted}'; there is {', '.join(ENGINES)}")
     return wanted
 
 
@@ -64,50 +73,103 @@ def _tell_once(tell: Callable[[str], None] | None, text: str) -> None:
 
 
 def kernels_kept() -> bool:
-    """Whether kernels that are compiled now are found by the next run; True also where there is nothing to compile."""
+    """Whether compiled kernels are cached for the next run; True also if there is nothing to compile."""
     if VARIABLE in os.environ:
         return True
     try:
-        return importlib.import_module("dragoman.engines.numba.jit").place_of_kernels() is not None
+        return importlib.import_module("dragoman.engines.numba.jit").kernel_directory() is not None
     except ImportError:
         return True
 
 
-def _baton() -> Any:
-    """How threads take turns; None where the engine has no way."""
-    return importlib.import_module("dragoman.engines.numba.baton") if current_engine() == "numba" else None
+class Path(NamedTuple):
+    """How a network is trained and searched with, and why not by fused kernels.
+
+    training  "fused" or "graph"        decoding  "fused" or "step by step"
+    """
+
+    training: str
+    decoding: str
+    training_reason: str = ""
+    decoding_reason: str = ""
+
+    @property
+    def reason(self) -> str:
+        """Why not everything is fused; empty if it is."""
+        reasons = dict.fromkeys(reason for reason in (self.training_reason, self.decoding_reason) if reason)
+        return "; ".join(reasons)
+
+
+def explain_path(network: Any) -> Path:
+    """Which code trains a network and searches with it: fused kernels, or one operation after the other.
+
+    This is what the network allows. A batch that needs too much memory still goes through the graph, and a method that
+    kernels do not know (Sampling) goes step by step.
+    """
+    training, decoding = _reasons(network)
+    return Path("graph" if training else "fused", "step by step" if decoding else "fused", training, decoding)
+
+
+def _reasons(network: Any) -> tuple[str, str]:
+    """Why training and decoding are not fused; empty where they are."""
+    from dragoman.engines.openblas import find_gemm
+    from dragoman.engines.transformer_reader import reader_of
+
+    engine = current_engine() if engine_chosen() else _wanted()
+    if engine == "numba" and importlib.util.find_spec("numba") is None:
+        engine = "numpy"
+    if engine != "numba":
+        reason = f"the {engine} engine has no fused kernels"
+        return reason, reason
+    reader = reader_of(network)
+    if reader is None:
+        reason = f"there are no fused kernels for a {type(network).__name__}"
+        return reason, reason
+    if reader.reason:
+        return reader.reason, reader.reason
+    training = reader.training_reason
+    if any(parameter.frozen for parameter in network.theta.parameters):
+        training = "frozen parameters are left out by the graph"
+    elif find_gemm() is None:
+        training = "NumPy's BLAS is not the OpenBLAS of its wheels"
+    return training, reader.decoding_reason
+
+
+def _spin_gate() -> Any:
+    """The gate that threads pass before they run Python; None if the engine has none."""
+    return importlib.import_module("dragoman.engines.numba.threads.spin_gate") if current_engine() == "numba" else None
 
 
 @contextmanager
-def turns(threads: int) -> Iterator[Callable[[], None]]:
-    """Threads that share Python take turns at it, where the engine has a way; each begins with what this gives."""
-    baton = _baton()
-    if baton is None:
+def gate(threads: int) -> Iterator[Callable[[], None]]:
+    """Let so many threads take turns at the GIL, if the engine supports it; each first calls what this yields."""
+    spin_gate = _spin_gate()
+    if spin_gate is None:
         yield _nothing
         return
-    with baton.turns(threads):
-        yield baton.begin
+    with spin_gate.gate(threads):
+        yield spin_gate.arrive
 
 
 def _nothing() -> None:
     pass
 
 
-def aside() -> AbstractContextManager[None]:
-    """A thread waits for something else than its turn, and lets the others take theirs meanwhile."""
-    baton = _baton()
-    waiting: AbstractContextManager[None] = nullcontext() if baton is None else baton.aside()
+def paused() -> AbstractContextManager[None]:
+    """Release the gate while a thread waits for something else."""
+    spin_gate = _spin_gate()
+    waiting: AbstractContextManager[None] = nullcontext() if spin_gate is None else spin_gate.paused()
     return waiting
 
 
-def rest_after_call() -> Callable[[], None]:
-    """How a thread that is through with its part waits for the next call without falling asleep at once."""
-    baton = _baton()
-    return _nothing if baton is None else functools.partial(baton.rest, int(baton.BATON[baton.CALLS]))
+def idle_after_call() -> Callable[[], None]:
+    """A function with which a thread that has finished its part spins for a while before it goes to sleep."""
+    spin_gate = _spin_gate()
+    return _nothing if spin_gate is None else functools.partial(spin_gate.idle, int(spin_gate.STATE[spin_gate.CALLS]))
 
 
-def await_rest() -> None:
-    """Wait for all other threads to be through, without falling asleep at once."""
-    baton = _baton()
-    if baton is not None:
-        baton.await_rest()
+def wait_until_idle() -> None:
+    """Spin for a while until all other threads have finished the call."""
+    spin_gate = _spin_gate()
+    if spin_gate is not None:
+        spin_gate.wait_until_idle()

@@ -1,7 +1,7 @@
-"""How a computation runs fast by itself: one BLAS thread for each thread of ours, and the fastest engine.
+"""Process-wide settings of a computation: one BLAS thread per thread, and the fastest engine.
 
-Both are settings of the whole process, and computations overlap: a training may decode in a callback, a server decodes
-on several threads. So they are counted. The first computation changes the settings; the last one restores them.
+Computations overlap: a training may decode in a callback, a server decodes on several threads. So they are counted: the
+first one changes the settings, the last one restores them.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from dragoman.errors import DragomanWarning
 from dragoman.graph.operation import current_engine, engine_chosen, switch_engine
 
 _lock = Lock()
-_running = 0  # computations that want the settings as they are now
-_restore: Callable[[], None] | None = None  # back to what the first of them found
+_running = 0  # computations that use the settings now
+_restore: Callable[[], None] | None = None  # restores what the first of them found
 _found: tuple[int, Any] = (0, None)  # modules that were loaded when libraries were looked up, and the libraries
-_limited: list[Any] = []  # limits that are to be lifted, the last one first
+_limited: list[Any] = []  # limits to lift, the last one first
 
 
 def _libraries() -> Any:
@@ -52,8 +52,8 @@ def _lift_limits() -> None:
 def _release_control() -> None:
     """Let this thread set the number of BLAS threads.
 
-    From version 3.8 on, threadpoolctl leaves that to the first thread that did, and ignores all others in silence. Here
-    the first and the last computation may be on different threads.
+    Since version 3.8, threadpoolctl accepts that only from the first thread that did and silently ignores the others.
+    Here the first and the last computation may run on different threads.
     """
     for library in _libraries().lib_controllers:
         if hasattr(library, "clear_controlling_thread"):
@@ -62,12 +62,12 @@ def _release_control() -> None:
 
 @contextmanager
 def fast_compute(load: bool = True, tell: Callable[[str], None] | None = None, brief: bool = False) -> Iterator[None]:
-    """Compute with single-threaded BLAS and the fastest engine; afterwards everything is as it was before.
+    """Compute with single-threaded BLAS and the fastest engine, then restore the previous settings.
 
-    load  False: the work is too small to pay for loading kernels (a second, more when they must be compiled), so they
-          are used only if they are in memory already
-    tell  hears what takes time: kernels that are compiled for the first time
-    brief the work takes less time than compiling: where kernels cannot be kept for the next run, it does without
+    load   False: the work is too small to pay for loading kernels (a second, longer if they must be compiled), so they
+           are used only if they are already in memory
+    tell   receives messages about slow starts (kernels that are compiled for the first time)
+    brief  the work takes less time than compiling: without a cache for kernels, the NumPy engine runs
 
     An engine that was chosen with `use_engine` or `use_fastest` is left alone.
     """
@@ -81,7 +81,7 @@ def fast_compute(load: bool = True, tell: Callable[[str], None] | None = None, b
 def _enter(load: bool, tell: Callable[[str], None] | None, brief: bool) -> None:
     global _running, _restore
     with _lock:
-        wanted = _wanted_engine(load, tell, brief)  # first, for it may raise
+        wanted = _wanted_engine(load, tell, brief)  # first: it may raise
         _limit_libraries()
         if not _running:
             before = current_engine()

@@ -1,4 +1,4 @@
-"""Where the derivatives of parameters come together: those of one pass, or of the shards of a batch on threads."""
+"""Sums the gradients of the shards of a batch, in shard order, while the shards run on threads."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from typing import Any, NamedTuple
 
 from dragoman.graph.tensor import Array, DeferredGradient, Tensor
 
-ENOUGH = 8 << 20  # bytes that may be kept for derivatives that are not computed yet
-SMALL = 1 << 11  # numbers that are not worth a thread's attention before the end
+ENOUGH = 8 << 20  # bytes of derivatives that may wait to be written
+SMALL = 1 << 11  # elements; smaller parameters are written at the end
 
 
 class Bucket:
-    """The part of the gradient that belongs to one parameter, and what every pass has brought for it."""
+    """The gradient of one parameter, and the derivatives that every pass has pushed for it."""
 
     __slots__ = ("brought", "left", "rounds", "small", "view")
 
     def __init__(self, view: Array, passes: int) -> None:
         self.view, self.small = view, view.size <= SMALL
         self.brought: list[deque[Array | DeferredGradient]] = [] if self.small else [deque() for _ in range(passes)]
-        self.rounds = 0  # that have been written: what each pass has brought first, what each has brought second...
-        self.left = 0  # pieces of the present one that are being written
+        self.rounds = 0  # rounds that are written; round i is the i-th derivative of every pass
+        self.left = 0  # pieces of the current round that are still being written
 
     def next_round(self, complete: bool) -> list[Array | DeferredGradient]:
-        """What is to be written next, in the order of the passes; nothing while passes may still bring theirs."""
+        """The derivatives to be written next, in the order of the passes; none while one is still missing."""
         if self.left:
             return []
         found = [several[0] for several in self.brought if several]
         return found if complete or len(found) == len(self.brought) else []
 
     def write(self, deltas: list[Array | DeferredGradient], piece: int = 0, pieces: int = 0) -> None:
-        """What passes have brought for this round, in their order: one of so many pieces, or all of it."""
+        """Write or add the derivatives of this round, in the order of the passes: one piece of them, or all."""
         add = self.rounds > 0
         for delta in deltas:
             if isinstance(delta, DeferredGradient):
@@ -47,7 +47,7 @@ class Bucket:
             add = True
 
     def write_alone(self, delta: Array | DeferredGradient) -> None:
-        """One delta after the other."""
+        """Write a derivative that needs no other pass."""
         self.write([delta])
         self.rounds += 1
 
@@ -59,14 +59,14 @@ class Bucket:
 
 
 class Chunk(NamedTuple):
-    """Something that one thread can write by itself: piece `number` of so many, or all of it where there are 0."""
+    """A unit of work of one thread: piece `number` of `pieces` of a round, or all of it if `pieces` is 0."""
 
     place: Bucket
     deltas: list[Array | DeferredGradient]
     number: int
     pieces: int
-    finest: int  # how many there may be
-    kept: int  # bytes
+    finest: int  # the most pieces it may be split into
+    kept: int  # bytes that stay in memory until it is written
 
     def halves(self) -> tuple[Chunk, Chunk]:
         first = 2 * self.number
@@ -75,25 +75,24 @@ class Chunk(NamedTuple):
 
 
 def pieces_of(deltas: list[Array | DeferredGradient]) -> tuple[int, int]:
-    """How many pieces deltas are written in, and may be; (0, 0) where they are not cut in the same way."""
+    """(pieces, finest) of deltas; (0, 0) if they are not split in the same way."""
     way, *others = {(delta.pieces, delta.finest) if isinstance(delta, DeferredGradient) else (0, 0) for delta in deltas}
     return (0, 0) if others else way
 
 
 class GradientReducer:
-    """The gradient of one or several passes over the same parameters, summed in the order of the passes.
+    """The gradient of one or several passes (shards) over the same parameters, summed in the order of the passes.
 
-    A pass brings derivatives as it finds them. What all passes have brought is written while they go on, if much has
-    to be kept, by the pass that is ahead of the others; the rest when a pass is over, by all that are over. Thus there
-    is one gradient however many the passes, nobody waits for others while there is work, and the bits are the same
-    whoever does it. A thread may run several passes, one after the other, or all of them: it waits for others only when
-    every pass has begun.
+    Passes push derivatives as they compute them. When too much waits in memory, the thread that is ahead writes what
+    all passes have pushed; the rest is written by the threads that have finished. So there is one gradient for all
+    passes, no thread waits while there is work, and the bits do not depend on which thread writes. A thread may run
+    several passes one after the other: it waits for others only after every pass has started.
     """
 
     def __init__(
         self, views: dict[int, Array], passes: int = 1, pause: Callable[[], AbstractContextManager[Any]] = nullcontext
     ) -> None:
-        """views  of the gradient, by the id of the parameter; pause  is entered while a thread waits for others"""
+        """views: of the gradient, by the id of the parameter; pause: a context entered while a thread waits"""
         self.passes, self._pause, self._lock = passes, pause, threading.Lock()
         self._places = {number: Bucket(view, passes) for number, view in views.items()}
         self._small: list[list[tuple[Bucket, Array | DeferredGradient]]] = [[] for _ in range(passes)]
@@ -102,18 +101,18 @@ class GradientReducer:
         self._not_begun = passes
 
     def share(self, number: int = 0) -> ShardWriter:
-        """What pass `number` brings its derivatives to."""
+        """The writer that pass `number` pushes its derivatives to."""
         return ShardWriter(self, number)
 
     def begin(self) -> None:
-        """A pass begins."""
+        """Note that a pass has started."""
         with self._lock:
             self._not_begun -= 1
 
     def push(self, number: int, parameter: Tensor, delta: Array | DeferredGradient) -> None:
         place = self._places.get(id(parameter))
         if place is None:
-            return  # nobody asked for it
+            return  # its gradient is not asked for
         if place.small:
             self._small[number].append((place, delta))
             return
@@ -123,7 +122,7 @@ class GradientReducer:
         with self._lock:
             place.brought[number].append(delta)
             last = self._offer(place)
-        # a pass that lets something be written is behind the others, and leaves it to them as long as it can
+        # the pass that completes a round is behind the others, so it leaves the writing to them as long as it can
         enough = 4 * ENOUGH if last else ENOUGH
         while self._waiting > enough:
             piece = self._take()
@@ -143,9 +142,9 @@ class GradientReducer:
         return self._shared(piece)
 
     def _shared(self, piece: Chunk | None) -> Chunk | None:
-        """What one thread writes of a piece: half of it, where another would soon have nothing to do."""
+        """The part of a piece that this thread writes: half of it, if another thread would be idle."""
         if piece is None:
-            self._ready.put(None)  # it is for everybody
+            self._ready.put(None)  # for the other threads
             return None
         if self._going < self.passes and piece.pieces < piece.finest and self._ready.empty():
             piece, other = piece.halves()
@@ -156,7 +155,7 @@ class GradientReducer:
         return piece
 
     def _offer(self, place: Bucket) -> bool:
-        """Let the next round of a place be written, if it is there; under the lock."""
+        """Queue the next round of a bucket, if it is complete; called with the lock held."""
         deltas = place.next_round(complete=not self._going)
         if not deltas:
             return False
@@ -185,10 +184,10 @@ class GradientReducer:
             self._end_if_done()
 
     def finish(self) -> None:
-        """A pass is over: write what is there, until the other passes are over too and nothing is left to take."""
+        """Finish a pass: write queued pieces until all passes have finished and the queue is empty."""
         with self._lock:
             self._going -= 1
-            places = [] if self._going else list(self._places.values())  # the last pass sees to what is left
+            places = [] if self._going else list(self._places.values())  # the last pass queues what is left
             for place in places:
                 self._offer(place)
             untouched = [place for place in places if not place.rounds and not place.left]
@@ -202,10 +201,10 @@ class GradientReducer:
             piece = self._take()
             if piece is None and self._going:
                 if self._not_begun:
-                    return  # this thread may be the one to run it
+                    return  # this thread may have to run it
                 piece = self._wait()
             if piece is None:
-                return  # what others have taken they will write, and all that follows from it
+                return  # other threads write what they have taken, and what follows from it
             self._write(piece)
 
     def _write_small(self) -> None:
@@ -218,12 +217,12 @@ class GradientReducer:
             self.end()
 
     def end(self) -> None:
-        """Nobody waits any longer."""
+        """Wake all waiting threads."""
         self._ready.put(None)
 
 
 class ShardWriter:
-    """One pass of several. Leaving it ends the pass, and the others too if it failed."""
+    """The interface of one pass. Leaving the context finishes it; an error ends the other passes too."""
 
     def __init__(self, gradient_reducer: GradientReducer, number: int) -> None:
         self.gradient_reducer, self.number = gradient_reducer, number

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from dragoman.batch import Batch
+from dragoman.engines import fused_step
 from dragoman.engines.compute import fast_compute
 from dragoman.errors import ShapeError
 from dragoman.graph import (
     Array,
-    DeferredGradient,
     GradientReducer,
-    Parameter,
     ShardWriter,
     Theta,
     Value,
@@ -57,17 +55,6 @@ class Layered(Protocol):
 
     def before_output(self, batch: Batch, run: ForwardContext | None = None) -> tuple[Value, Perceptron]:
         """What the last layer reads, and that layer."""
-        ...
-
-
-@runtime_checkable
-class AtOnce(Protocol):
-    """A network whose passes engines may run without a graph."""
-
-    def pass_at_once(
-        self, batch: Batch, run: ForwardContext, smoothing: float, total: float | None
-    ) -> tuple[float, float, Iterable[tuple[Parameter, Array | DeferredGradient]]] | None:
-        """The cross-entropy, the hits, derivatives by parameter; None where the graph is to be recorded."""
         ...
 
 
@@ -192,8 +179,8 @@ class LossIndex:
         total: float | None = None,
     ) -> tuple[float, float]:
         """Error and hits; its gradient is brought. Of one shard, when `total` is the weight of the whole batch."""
-        if isinstance(self.error, CrossEntropy) and isinstance(network, AtOnce):
-            found = network.pass_at_once(batch, run or ForwardContext(), self.error.smoothing, total)
+        if type(self.error) is CrossEntropy:
+            found = fused_step.differentiate(network, batch, run or ForwardContext(), self.error, total)
             if found is not None:
                 for parameter, delta in found[2]:
                     share.push(parameter, delta)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
@@ -13,7 +11,7 @@ from pydantic import Field, model_validator
 
 from dragoman.batch import Batch
 from dragoman.errors import ShapeError
-from dragoman.graph import Array, DeferredGradient, Parameter, Value, value_of
+from dragoman.graph import Array, Value, value_of
 from dragoman.layers import (
     CrossAttention,
     CrossKV,
@@ -29,7 +27,6 @@ from dragoman.layers import (
     SelfAttention,
 )
 from dragoman.layers.embedding import CONCATENATED, NEEDS_MAXIMUM_LENGTH
-from dragoman.networks.flat import layout, start
 from dragoman.networks.network import Configuration, Network
 from dragoman.networks.sizes import (
     LONGEST,
@@ -40,8 +37,6 @@ from dragoman.networks.sizes import (
     check_memory,
     count_transformer,
 )
-from dragoman.operations.fused_search import ACTIVATIONS, ModelSpec
-from dragoman.operations.fused_step import DropoutSites, Sequences, Targets, pass_through
 
 
 class TransformerSettings(Configuration):
@@ -151,9 +146,6 @@ class EncoderBlock(Block):
         self.perceptron = FeedForward(c.depth, c.perceptron_depth, c.activation, initial)
         self.perceptron_normalization = _normalization(c, initial, sites)
 
-    def normalizations(self) -> list[Normalization]:
-        return [self.self_attention_normalization, self.perceptron_normalization]
-
     def __call__(self, stream: Stream, batch: Batch, run: ForwardContext) -> Stream:
         stream = self._around(
             lambda x: self.self_attention(x, batch.offsets, run),
@@ -180,13 +172,6 @@ class DecoderBlock(Block):
         self.cross_attention_normalization = _normalization(c, initial, sites)
         self.perceptron = FeedForward(c.depth, c.perceptron_depth, c.activation, initial)
         self.perceptron_normalization = _normalization(c, initial, sites)
-
-    def normalizations(self) -> list[Normalization]:
-        return [
-            self.self_attention_normalization,
-            self.cross_attention_normalization,
-            self.perceptron_normalization,
-        ]
 
     def __call__(self, stream: Stream, batch: Batch, memory: Value, source: Batch, run: ForwardContext) -> Stream:
         def look_back(x: Value) -> Value:
@@ -347,101 +332,6 @@ class Transformer(Network):
             past.append(after)
         logits = plain.output(self._finish(plain.decoder_normalization, stream, ForwardContext(), 0))
         return value_of(logits), TransformerState(state.remembered, tuple(past), state.position + 1)
-
-    @cached_property
-    def _layout(self) -> tuple[Array, Array, Array]:
-        return layout(self)
-
-    def flat(self, source_length: int, longest: int) -> ModelSpec | None:
-        """This network as engines read it, for sources and references of some length; None if they do not know it.
-
-        Of theta it holds the memory itself, so it is never older than the weights.
-        """
-        c = self.configuration
-        if c.activation not in ACTIVATIONS or c.positions in (*CONCATENATED, "joint"):
-            return None
-        ends, encoders, decoders = self._layout
-        return ModelSpec(
-            theta=self.theta.values,
-            ends=ends,
-            encoders=encoders,
-            decoders=decoders,
-            source_positions=self.source_embedding.added_rows(source_length),
-            reference_positions=self.reference_embedding.added_rows(longest + 1),
-            depth=c.depth,
-            hidden=c.perceptron_depth,
-            heads=c.heads,
-            source_vocabulary=c.source_vocabulary,
-            vocabulary=c.target_vocabulary,
-            pre=c.block == "pre",
-            outside=c.normalization == "outside",
-            tied=c.tied != "none",
-            positioned=c.positions not in ("relative", "none"),
-            activation=ACTIVATIONS.index(c.activation),
-            reach=c.relative_reach,
-            epsilon=c.epsilon,
-            scale=self.source_embedding.scale,
-        )
-
-    def pass_at_once(
-        self, batch: Batch, run: ForwardContext, smoothing: float, total: float | None
-    ) -> tuple[float, float, Iterator[tuple[Parameter, Array | DeferredGradient]]] | None:
-        """The cross-entropy of a batch, its hits and the derivatives of all parameters, without a graph.
-
-        None where that is asked for which only a graph can tell, or no engine knows how.
-        """
-        source, rate = batch.source, self.configuration.dropout
-        if (
-            source is None
-            or batch.targets is None
-            or batch.targets.ndim != 1
-            or batch.per != "position"
-            or run.maps is not None
-            or not isinstance(self.output.biases, Parameter)
-        ):
-            return None
-        if self.source_embedding.position_table is not None or any(layer.dropout != rate for layer in self._dropping):
-            return None
-        if any(parameter.frozen for parameter in self.theta.parameters):
-            return None
-        flat = self.flat(*(int(side.lengths.max(initial=1)) for side in (source, batch)))
-        if flat is None:
-            return None
-        sides = [Sequences(side.labels, side.offsets, side.first_row) for side in (source, batch)]
-        goals = Targets(batch.targets, batch.loss_weights, smoothing, total)
-        dropping = DropoutSites(rate, run.noise, self._sites)
-        found = pass_through(flat, *sides, goals, dropping)
-        if found is None:
-            return None
-        return found.error, found.hits, ((self._by_start[start], delta) for start, delta in found.derivatives)
-
-    @cached_property
-    def _by_start(self) -> dict[int, Parameter]:
-        return {start(parameter): parameter for parameter in self.theta.parameters}
-
-    @cached_property
-    def _normalizations(self) -> tuple[list[Normalization], list[Normalization]]:
-        """Those of the encoders and of the decoders; the last are the stacks' own (pre-norm)."""
-        encoders = [normalization for block in self.encoder for normalization in block.normalizations()]
-        decoders = [normalization for block in self.decoder for normalization in block.normalizations()]
-        if self.encoder_normalization is not None and self.decoder_normalization is not None:
-            return [*encoders, self.encoder_normalization], [*decoders, self.decoder_normalization]
-        return encoders, decoders
-
-    @cached_property
-    def _dropping(self) -> list[Normalization | Embedding]:
-        """All layers that drop."""
-        encoders, decoders = self._normalizations
-        return [*encoders, *decoders, self.source_embedding, self.reference_embedding]
-
-    @cached_property
-    def _sites(self) -> Array:
-        """operations.passing.DropoutSites's"""
-        sites = np.zeros((2, 3 * self.configuration.layers + 2), np.int64)
-        for row, normalizations in zip(sites, self._normalizations, strict=True):
-            row[: len(normalizations)] = [normalization.site for normalization in normalizations]
-        sites[:, -1] = self.source_embedding.site, self.reference_embedding.site
-        return sites
 
     @property
     def maximum_length(self) -> int | None:

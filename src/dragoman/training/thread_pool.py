@@ -9,7 +9,7 @@ from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import Any
 
-from dragoman.engines import await_rest, rest_after_call
+from dragoman.engines import idle_after_call, wait_until_idle
 
 Outcome = tuple[Any, BaseException | None]  # what a function returned, or what it raised
 Call = tuple[Callable[[], Any], SimpleQueue[Outcome]]
@@ -39,7 +39,7 @@ class ThreadPool:
                 calls.put((function, outcomes))
                 called += 1
             found.append(_outcome(function))
-            await_rest()
+            wait_until_idle()
         except BaseException as error:  # an interrupt may come anywhere
             found.append((None, error))
         if any(error is not None for _, error in found):
@@ -74,10 +74,10 @@ def _serve(calls: SimpleQueue[Call | None]) -> None:
     while (call := calls.get()) is not None:
         function, outcomes = call
         outcome = _outcome(function)
-        rest = rest_after_call()
+        idle = idle_after_call()
         outcomes.put(outcome)
-        call = function = outcomes = outcome = None  # type: ignore[assignment]  # nothing lives on for a thread at rest
-        rest()
+        call = function = outcomes = outcome = None  # type: ignore[assignment]  # an idle thread keeps nothing alive
+        idle()
 
 
 def _outcome(function: Callable[[], Any]) -> Outcome:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from dragoman.batch import Batch
-from dragoman.engines import aside, turns
+from dragoman.engines import gate, paused
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Array, GradientReducer
 from dragoman.layers import ForwardContext
@@ -122,7 +122,7 @@ class Workers:
 
         def several() -> dict[int, B]:
             try:
-                begin()
+                arrive()
                 # a thread does not inherit what the one that asked wants told
                 with self._pace.at_work(), nullcontext() if told == USUAL else np.errstate(**told):
                     return {i: function(items[i]) for i in left}
@@ -131,7 +131,7 @@ class Workers:
                 raise
 
         found: dict[int, B] = {}
-        with turns(threads) as begin:
+        with gate(threads) as arrive:
             for some in self._crew.together(several, failed, threads - 1):
                 found |= some
         return [found[i] for i in range(len(items))]
@@ -150,7 +150,7 @@ class Workers:
         """
         shards, total = batch.shards(self.threads), batch.weight
         gradient, views = self._make_room(network)
-        gradient_reducer = GradientReducer(views, len(shards), aside)
+        gradient_reducer = GradientReducer(views, len(shards), paused)
 
         def differentiate(number: int) -> tuple[float, float]:
             with gradient_reducer.share(number) as share:

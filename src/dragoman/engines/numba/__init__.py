@@ -1,8 +1,25 @@
-"""The numba engine: the operations on fused kernels, compiled when first used and kept on disk."""
+"""The numba engine: operations on fused kernels, compiled when first used and cached on disk.
 
-from dragoman.engines.numba import additive, attending, operations, recurrent, sweeps
-from dragoman.engines.numba.passes import operations as passes
-from dragoman.engines.numba.search import beam, greedy
-from dragoman.engines.numba.vectors import steps
+ops           registers everything below with the operations it replaces
+kernels       kernels of single operations
+gemm          matrix products
+simd          vector registers and vectorized functions
+fused_step    a whole training step of a Transformer in one call
+search        whole greedy and beam searches in one call
+recurrent     recurrences
+word_vectors  word2vec
+threads       the gate in front of the GIL
+jit           how kernels are compiled and cached
+"""
 
-__all__ = ["additive", "attending", "beam", "greedy", "operations", "passes", "recurrent", "steps", "sweeps"]
+from dragoman.engines.numba.ops import (
+    attention,
+    dense,
+    fused_search,
+    fused_step,
+    recurrent,
+    vector_updates,
+    word_vectors,
+)
+
+__all__ = ["attention", "dense", "fused_search", "fused_step", "recurrent", "vector_updates", "word_vectors"]

@@ -1,4 +1,4 @@
-"""How kernels are compiled."""
+"""How kernels are compiled and cached on disk."""
 
 from __future__ import annotations
 
@@ -16,50 +16,50 @@ from numba.core import sigutils
 from numba.core.ccallback import CFunc
 from numba.extending import intrinsic
 
-# No flag that would let the compiler assume that numbers are finite: checks must live.
+# Not "nnan" or "ninf", which would delete checks for NaN and infinity.
 BARE: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract", "reassoc", "arcp", "nsz"}}
 SETTINGS: dict[str, Any] = {**BARE, "nogil": True}  # nogil: shards run on threads
 
 
 def stamp_of(directory: Path) -> str:
-    """What is compiled from these sources is theirs alone."""
+    """Cache key: a hash of all sources below a directory."""
     sources = sorted(directory.rglob("*.py"))
     return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
 
 
-STAMP = stamp_of(Path(__file__).parent)
+STAMP = stamp_of(Path(__file__).parents[1])  # dragoman.engines: kernels also use constants of transformer_spec
 
 
 def kernel(function: Callable[..., Any], **more: Any) -> Callable[..., Any]:
-    """Compiled when first called, and kept on disk until one of the engine's sources changes."""
-    return _kept(function, {**SETTINGS, **more})
+    """Compile a function when it is first called; cached on disk until a source of the engines changes."""
+    return _cached(function, {**SETTINGS, **more})
 
 
-def brief(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel that takes no longer than giving Python up would."""
-    return _kept(function, BARE)
+def short_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel too short to be worth releasing the GIL."""
+    return _cached(function, BARE)
 
 
 def callback(signature: str, function: Callable[..., Any]) -> CFunc:
-    """A kernel that kernels call by its address, which is good as long as this lives."""
+    """A C function that kernels call by its address, valid as long as this object lives."""
     made = CFunc(function, sigutils.normalize_signature(signature), locals={}, options=dict(BARE))
     with _in_memory_otherwise():
         made.enable_caching()
-    _stamped(made).compile()
+    _stamp_cache(made).compile()
     return made
 
 
-def _kept(function: Callable[..., Any], settings: dict[str, Any]) -> Callable[..., Any]:
+def _cached(function: Callable[..., Any], settings: dict[str, Any]) -> Callable[..., Any]:
     compiled: Any = njit(**settings)(function)
     with _in_memory_otherwise():
         compiled.enable_caching()
-    result: Callable[..., Any] = _stamped(compiled)
+    result: Callable[..., Any] = _stamp_cache(compiled)
     return result
 
 
 @contextmanager
 def _in_memory_otherwise() -> Iterator[None]:
-    """Where no directory can be written, neither the package's nor the user's, kernels live as long as the process."""
+    """Without a writable cache directory, kernels are compiled for this process only."""
     try:
         yield
     except RuntimeError as error:
@@ -69,7 +69,7 @@ def _in_memory_otherwise() -> Iterator[None]:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def call(typing: Any, address: Any, arguments: Any) -> Any:
-    """What stands at an address, with a tuple of 64-bit integers: counts and places of numbers"""
+    """Call the C function at an address with a tuple of 64-bit integers (counts and pointers)."""
 
     def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
         integers = [builder.extract_value(given[1], i) for i in range(len(arguments))]
@@ -80,8 +80,8 @@ def call(typing: Any, address: Any, arguments: Any) -> Any:
     return types.void(types.int64, arguments), generate
 
 
-def _stamped(compiled: Any) -> Any:
-    """By itself numba looks at the file of the function alone, and would go on with what it has compiled of others."""
+def _stamp_cache(compiled: Any) -> Any:
+    """Use STAMP as the cache key; numba's own key covers only the file that defines the function."""
     kept = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
     if kept is not None:
         kept._source_stamp = STAMP
@@ -90,10 +90,9 @@ def _stamped(compiled: Any) -> Any:
 
 
 def _save(kept: Any, key: Any, data: Any) -> None:
-    """As numba keeps what it has compiled, but under a name of its own.
+    """Save a compiled kernel under a file name derived from its signature.
 
-    Numba numbers files by those it finds: two processes that compile at once would write two kernels to one of them,
-    and whoever looks for the one later would find the other.
+    Numba numbers the files it finds, so two processes compiling at the same time could write two kernels to one file.
     """
     number = int.from_bytes(hashlib.sha256(repr(key).encode()).digest()[:6])
     name = kept._data_name(number)
@@ -102,17 +101,18 @@ def _save(kept: Any, key: Any, data: Any) -> None:
         kept._save_index({**kept._load_index(), key: name})
 
 
-def part(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel that only kernels call: compiling a way in from Python takes as long as compiling the kernel itself."""
+def device_function(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that only kernels call. It gets no Python wrapper, which would take as long to compile as the body."""
     return kernel(function, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A device function that becomes part of each of its callers.
+    """A device function that is always inlined into its callers.
 
-    LLVM may optimise the copy of a function in its caller's module differently from the one in a module of its own, and
-    a process runs whichever was loaded first. Where the two would sum in different orders, a process that
-    compiles a kernel would get other bits than one that finds it on disk. An inlined function has no second copy.
+    A device function that is not inlined is emitted in every caller's module as well (linkonce_odr). LLVM may optimize
+    those copies differently, and a process runs whichever was loaded first. Where they would sum in different orders,
+    a process that compiles a kernel would get other bits than one that loads it from disk. An inlined function has no
+    second copy.
     """
     return kernel(function, no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True)
 
@@ -120,16 +120,16 @@ def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
 DONE = np.int64(1)
 
 
-def distant(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel that others call by its address, which are compiled without it and need not know it.
+def indirect_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel that other kernels call by its address, so that it is not compiled again into each of them.
 
-    It returns DONE. Numba has it return 0 when it fails, for want of memory, and goes on.
+    It returns DONE. When it raises (out of memory), numba returns 0 instead.
     """
     return kernel(function, no_cpython_wrapper=True)
 
 
 def address_of(function: Any, kinds: tuple[Any, ...]) -> int:
-    """Of a distant kernel, compiled for arguments of these types; good as long as the process lives."""
+    """The address of an indirect kernel compiled for these argument types; valid until the process ends."""
     function.compile(kinds)
     compiled = function.overloads[kinds]
     address: int = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name)
@@ -137,9 +137,9 @@ def address_of(function: Any, kinds: tuple[Any, ...]) -> int:
 
 
 def caller_of(kinds_for: Callable[[Any], tuple[Any, ...]]) -> Any:
-    """What calls a distant kernel: (its address, a tuple of arguments); DONE, or 0 where it failed
+    """An intrinsic (address, tuple of arguments) that calls an indirect kernel; it returns DONE, or 0 if that failed.
 
-    kinds_for  from the type of the first argument to those of all for which the kernel was compiled
+    kinds_for  maps the type of the first argument to the types the kernel was compiled for
     """
 
     @intrinsic  # type: ignore[untyped-decorator]
@@ -160,17 +160,17 @@ def caller_of(kinds_for: Callable[[Any], tuple[Any, ...]]) -> Any:
 
 
 @kernel
-def nothing() -> None:
-    """Knows where kernels are kept."""
+def _no_op() -> None:
+    """Its only use is its cache path."""
 
 
-def place_of_kernels() -> Path | None:
-    """The directory where kernels are kept; None where they live in memory alone."""
-    path = nothing.stats.cache_path  # type: ignore[attr-defined]
+def kernel_directory() -> Path | None:
+    """The directory compiled kernels are cached in; None if they are not cached."""
+    path = _no_op.stats.cache_path  # type: ignore[attr-defined]
     return None if path is None else Path(path)
 
 
-def compiled_before() -> bool:
-    """Whether kernels lie on disk from an earlier run."""
-    place = place_of_kernels()
+def has_cached_kernels() -> bool:
+    """Whether an earlier run left compiled kernels on disk."""
+    place = kernel_directory()
     return place is not None and place.is_dir() and next(place.glob("*.nbi"), None) is not None

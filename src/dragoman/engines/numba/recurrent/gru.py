@@ -1,6 +1,7 @@
 """The gated recurrent unit: operations.recurrent.gru.
 
-`after` says whether the gate resets after the product with the weights of the new state (there are biases) or before.
+reset_after: the reset gate acts after the product with the weights of the new state (then there are biases), not
+before it.
 """
 
 from __future__ import annotations
@@ -9,18 +10,26 @@ from typing import Any
 
 import numpy as np
 
-from dragoman.engines.numba.baton import enter, leave
-from dragoman.engines.numba.jit import kernel, part
-from dragoman.engines.numba.panels import widened
-from dragoman.engines.numba.recurrent.curves import logistic, tanh
-from dragoman.engines.numba.recurrent.products import lay_out, multiply
-from dragoman.engines.numba.recurrent.steps import add, arranged, clear, copy, heard, ordered, restored
-from dragoman.engines.numba.rows import sum_rows
+from dragoman.engines.numba.gemm.packed_weights import round_up_to_panel
+from dragoman.engines.numba.gemm.recurrent_gemm import multiply_step, pack_weights
+from dragoman.engines.numba.jit import inlined, kernel
+from dragoman.engines.numba.kernels.activations import logistic, tanh
+from dragoman.engines.numba.kernels.row_kernels import sum_rows
+from dragoman.engines.numba.recurrent.time_steps import (
+    add,
+    clear,
+    copy,
+    flows_back,
+    gather_states,
+    scatter_states,
+    sort_by_length,
+)
+from dragoman.engines.numba.threads.spin_gate import acquire, release
 
 
 @kernel
 def forward(
-    products: Any,
+    gemms: Any,
     x: Any,
     weights: Any,
     initial: Any,
@@ -30,58 +39,61 @@ def forward(
     h: Any,
     final: Any,
     gates: Any,
-    reached: Any,
+    reset_state: Any,
 ) -> None:
-    """gates [N, 3 m] after their curves, with the new state, and reached [N, m] are kept for the way back"""
-    leave()
-    m, after = weights.shape[0], biases.size > 0
-    order, first, counts, by = arranged(offsets, reverse)
-    of_gates, of_new = lay_out(products, weights, 0, 2 * m, False), lay_out(products, weights, 2 * m, m, False)
-    state, reset = ordered(initial, order, m), np.empty((counts[0], m), x.dtype)
-    sums, fresh = np.zeros((counts[0], widened(2 * m)), x.dtype), np.zeros((counts[0], widened(m)), x.dtype)
+    """gates and new state [N, 3 m] after their activations, and reset_state [N, m], are saved for the backward pass"""
+    release()
+    m, reset_after = weights.shape[0], biases.size > 0
+    order, first, counts, direction = sort_by_length(offsets, reverse)
+    of_gates, of_new = pack_weights(gemms, weights, 0, 2 * m, False), pack_weights(gemms, weights, 2 * m, m, False)
+    state, reset = gather_states(initial, order, m), np.empty((counts[0], m), x.dtype)
+    sums, fresh = (
+        np.zeros((counts[0], round_up_to_panel(2 * m)), x.dtype),
+        np.zeros((counts[0], round_up_to_panel(m)), x.dtype),
+    )
     for t in range(counts.shape[0] - 1):
-        n, known = counts[t], t > 0 or initial.size > 0
-        if known:
-            multiply(products, state, n, of_gates, weights, 0, 2 * m, False, sums)
+        n, has_state = counts[t], t > 0 or initial.size > 0
+        if has_state:
+            multiply_step(gemms, state, n, of_gates, weights, 0, 2 * m, False, sums)
         for i in range(n):
-            row = first[i] + by * t
-            _open(x[row], sums[i], gates[row])
-            if not after:
-                _reset(gates[row], state[i], reached[row])
-                copy(reached[row], reset[i], m)
-        if known:
-            multiply(products, state if after else reset, n, of_new, weights, 2 * m, m, False, fresh)
+            row = first[i] + direction * t
+            _gates(x[row], sums[i], gates[row])
+            if not reset_after:
+                _reset_state(gates[row], state[i], reset_state[row])
+                copy(reset_state[row], reset[i], m)
+        if has_state:
+            multiply_step(gemms, state if reset_after else reset, n, of_new, weights, 2 * m, m, False, fresh)
         for i in range(n):
-            row = first[i] + by * t
-            if after:
-                _reach(fresh[i], biases, gates[row], reached[row])
-            _renew(x[row], fresh[i], gates[row], state[i])
+            row = first[i] + direction * t
+            if reset_after:
+                _reset_product(fresh[i], biases, gates[row], reset_state[row])
+            _update_state(x[row], fresh[i], gates[row], state[i])
             copy(state[i], h[row], m)
-    restored(state, order, final)
-    enter()
+    scatter_states(state, order, final)
+    acquire()
 
 
-@part
-def _open(x: Any, sums: Any, gates: Any) -> None:
+@inlined
+def _gates(x: Any, sums: Any, gates: Any) -> None:
     for j in range(2 * (gates.shape[0] // 3)):
         gates[j] = logistic(x[j] + sums[j])
 
 
-@part
-def _reset(gates: Any, state: Any, reached: Any) -> None:
+@inlined
+def _reset_state(gates: Any, state: Any, reset_state: Any) -> None:
     for j in range(state.shape[0]):
-        reached[j] = gates[j] * state[j]
+        reset_state[j] = gates[j] * state[j]
 
 
-@part
-def _reach(fresh: Any, biases: Any, gates: Any, reached: Any) -> None:
+@inlined
+def _reset_product(fresh: Any, biases: Any, gates: Any, reset_state: Any) -> None:
     for j in range(biases.shape[0]):
-        reached[j] = fresh[j] + biases[j]
-        fresh[j] = gates[j] * reached[j]
+        reset_state[j] = fresh[j] + biases[j]
+        fresh[j] = gates[j] * reset_state[j]
 
 
-@part
-def _renew(x: Any, fresh: Any, gates: Any, state: Any) -> None:
+@inlined
+def _update_state(x: Any, fresh: Any, gates: Any, state: Any) -> None:
     """h = (1 - u) h + u new"""
     m, one = state.shape[0], state.dtype.type(1)
     update, new, of_new = gates[m : 2 * m], gates[2 * m :], x[2 * m :]
@@ -93,7 +105,7 @@ def _renew(x: Any, fresh: Any, gates: Any, state: Any) -> None:
 
 @kernel
 def backward(
-    products: Any,
+    gemms: Any,
     weights: Any,
     initial: Any,
     biases: Any,
@@ -102,59 +114,62 @@ def backward(
     cut: Any,
     h: Any,
     gates: Any,
-    reached: Any,
+    reset_state: Any,
     dh: Any,
     dfinal: Any,
     dinitial: Any,
     dbiases: Any,
 ) -> None:
-    """dx is written over the gates, with biases dreached over reached; dh, dfinal of no size: there is none
+    """dx overwrites the gates; with biases, the delta of reset_state overwrites it; dh, dfinal: empty if none
 
-    What is passed back to a state comes in two parts: `passed` through the gates' product, `kept` otherwise.
+    The delta of a state has two parts: `passed` comes through the gates' product, `kept` is the rest.
     """
-    leave()
-    m, after = weights.shape[0], biases.size > 0
-    order, first, counts, by = arranged(offsets, reverse)
-    of_gates, of_new = lay_out(products, weights, 0, 2 * m, True), lay_out(products, weights, 2 * m, m, True)
-    start, kept = ordered(initial, order, m), ordered(dfinal, order, m)
-    passed, fresh = np.zeros((order.shape[0], widened(m)), h.dtype), np.zeros((counts[0], widened(m)), h.dtype)
+    release()
+    m, reset_after = weights.shape[0], biases.size > 0
+    order, first, counts, direction = sort_by_length(offsets, reverse)
+    of_gates, of_new = pack_weights(gemms, weights, 0, 2 * m, True), pack_weights(gemms, weights, 2 * m, m, True)
+    start, kept = gather_states(initial, order, m), gather_states(dfinal, order, m)
+    passed, fresh = (
+        np.zeros((order.shape[0], round_up_to_panel(m)), h.dtype),
+        np.zeros((counts[0], round_up_to_panel(m)), h.dtype),
+    )
     dgates, dnew = np.empty((counts[0], 2 * m), h.dtype), np.empty((counts[0], m), h.dtype)
     for t in range(counts.shape[0] - 2, -1, -1):
-        n, known = counts[t], t > 0 or initial.size > 0
+        n, has_state = counts[t], t > 0 or initial.size > 0
         for i in range(n):
-            row = first[i] + by * t
+            row = first[i] + direction * t
             add(passed[i], kept[i], m)
             if dh.size > 0:
                 add(dh[row], kept[i], m)
-            _differentiate(kept[i], h[row - by] if t > 0 else start[i], gates[row])
-            if after:
-                _differentiate_reached(gates[row], reached[row])
-            copy(reached[row] if after else gates[row, 2 * m :], dnew[i], m)
-        if known:
-            multiply(products, dnew, n, of_new, weights, 2 * m, m, True, fresh)
+            _update_state_backward(kept[i], h[row - direction] if t > 0 else start[i], gates[row])
+            if reset_after:
+                _reset_product_backward(gates[row], reset_state[row])
+            copy(reset_state[row] if reset_after else gates[row, 2 * m :], dnew[i], m)
+        if has_state:
+            multiply_step(gemms, dnew, n, of_new, weights, 2 * m, m, True, fresh)
         for i in range(n):
-            row = first[i] + by * t
-            if not after:
-                _differentiate_reset(fresh[i], h[row - by] if t > 0 else start[i], gates[row])
+            row = first[i] + direction * t
+            if not reset_after:
+                _reset_state_backward(fresh[i], h[row - direction] if t > 0 else start[i], gates[row])
             add(fresh[i], kept[i], m)
             copy(gates[row], dgates[i], 2 * m)
-        if not heard(t, cut):
+        if not flows_back(t, cut):
             clear(passed, n)
             clear(kept, n)
-        elif known:
-            multiply(products, dgates, n, of_gates, weights, 0, 2 * m, True, passed)
+        elif has_state:
+            multiply_step(gemms, dgates, n, of_gates, weights, 0, 2 * m, True, passed)
     if dinitial.size > 0:
         for i in range(order.shape[0]):
             add(passed[i], kept[i], m)
-    restored(kept, order, dinitial)
-    if after:
-        sum_rows(reached, dbiases)
-    enter()
+    scatter_states(kept, order, dinitial)
+    if reset_after:
+        sum_rows(reset_state, dbiases)
+    acquire()
 
 
-@part
-def _differentiate(zeta: Any, old: Any, gates: Any) -> None:
-    """du and dnew of one row from the adjoint of h, of which the share of the state before is left"""
+@inlined
+def _update_state_backward(zeta: Any, old: Any, gates: Any) -> None:
+    """Deltas of update gate and new state of one row, given the delta zeta of h, which becomes (1 - u) zeta"""
     m, one = old.shape[0], old.dtype.type(1)
     update, new = gates[m : 2 * m], gates[2 * m :]
     for j in range(m):
@@ -164,20 +179,20 @@ def _differentiate(zeta: Any, old: Any, gates: Any) -> None:
         zeta[j] = z * (one - u)
 
 
-@part
-def _differentiate_reached(gates: Any, reached: Any) -> None:
-    """dreached over reached and dr over r, where the gate resets after the product"""
-    m, one = reached.shape[0], reached.dtype.type(1)
+@inlined
+def _reset_product_backward(gates: Any, reset_state: Any) -> None:
+    """The deltas of product and reset gate overwrite them, if the gate resets after the product"""
+    m, one = reset_state.shape[0], reset_state.dtype.type(1)
     reset, new = gates[:m], gates[2 * m :]
     for j in range(m):
         r, d = reset[j], new[j]
-        reset[j] = d * reached[j] * r * (one - r)
-        reached[j] = d * r
+        reset[j] = d * reset_state[j] * r * (one - r)
+        reset_state[j] = d * r
 
 
-@part
-def _differentiate_reset(fresh: Any, old: Any, gates: Any) -> None:
-    """dr over r and what is passed to the state before over dreached, where the gate resets before the product"""
+@inlined
+def _reset_state_backward(fresh: Any, old: Any, gates: Any) -> None:
+    """The deltas of reset gate and previous state overwrite gates and fresh, if the gate resets before the product"""
     one = old.dtype.type(1)
     for j in range(old.shape[0]):
         r, d = gates[j], fresh[j]

@@ -6,17 +6,25 @@ from typing import Any
 
 import numpy as np
 
-from dragoman.engines.numba.baton import enter, leave
-from dragoman.engines.numba.jit import kernel, part
-from dragoman.engines.numba.panels import widened
-from dragoman.engines.numba.recurrent.curves import logistic, tanh
-from dragoman.engines.numba.recurrent.products import lay_out, multiply
-from dragoman.engines.numba.recurrent.steps import add, arranged, clear, copy, heard, ordered, restored
+from dragoman.engines.numba.gemm.packed_weights import round_up_to_panel
+from dragoman.engines.numba.gemm.recurrent_gemm import multiply_step, pack_weights
+from dragoman.engines.numba.jit import inlined, kernel
+from dragoman.engines.numba.kernels.activations import logistic, tanh
+from dragoman.engines.numba.recurrent.time_steps import (
+    add,
+    clear,
+    copy,
+    flows_back,
+    gather_states,
+    scatter_states,
+    sort_by_length,
+)
+from dragoman.engines.numba.threads.spin_gate import acquire, release
 
 
 @kernel
 def forward(
-    products: Any,
+    gemms: Any,
     x: Any,
     weights: Any,
     initial: Any,
@@ -29,29 +37,29 @@ def forward(
     final_cell: Any,
     gates: Any,
 ) -> None:
-    """gates [N, 4 m] after their curves are kept for the way back"""
-    leave()
+    """gates [N, 4 m] after their activations are saved for the backward pass"""
+    release()
     m, columns = weights.shape
-    order, first, counts, by = arranged(offsets, reverse)
-    panels = lay_out(products, weights, 0, columns, False)
-    state, cell = ordered(initial, order, m), ordered(initial_cell, order, m)
-    sums = np.zeros((counts[0], widened(columns)), x.dtype)
+    order, first, counts, direction = sort_by_length(offsets, reverse)
+    packed = pack_weights(gemms, weights, 0, columns, False)
+    state, cell = gather_states(initial, order, m), gather_states(initial_cell, order, m)
+    sums = np.zeros((counts[0], round_up_to_panel(columns)), x.dtype)
     for t in range(counts.shape[0] - 1):
         if t > 0 or initial.size > 0:
-            multiply(products, state, counts[t], panels, weights, 0, columns, False, sums)
+            multiply_step(gemms, state, counts[t], packed, weights, 0, columns, False, sums)
         for i in range(counts[t]):
-            row = first[i] + by * t
-            _open(x[row], sums[i], gates[row])
-            _remember(gates[row], cell[i], c[row])
-            _show(gates[row], cell[i], state[i], h[row])
-    restored(state, order, final)
-    restored(cell, order, final_cell)
-    enter()
+            row = first[i] + direction * t
+            _gates(x[row], sums[i], gates[row])
+            _update_cell(gates[row], cell[i], c[row])
+            _output(gates[row], cell[i], state[i], h[row])
+    scatter_states(state, order, final)
+    scatter_states(cell, order, final_cell)
+    acquire()
 
 
-@part
-def _open(x: Any, sums: Any, gates: Any) -> None:
-    """Gates and new memory of one row; few arrays in a loop, or the compiler leaves it as it is"""
+@inlined
+def _gates(x: Any, sums: Any, gates: Any) -> None:
+    """Gates and new cell of one row; loops with more arrays would not be vectorized"""
     m = gates.shape[0] // 4
     for j in range(3 * m):
         gates[j] = logistic(x[j] + sums[j])
@@ -59,31 +67,31 @@ def _open(x: Any, sums: Any, gates: Any) -> None:
         gates[j] = tanh(x[j] + sums[j])
 
 
-@part
-def _remember(gates: Any, cell: Any, c: Any) -> None:
+@inlined
+def _update_cell(gates: Any, cell: Any, c: Any) -> None:
     """c = f c + i new"""
     m = cell.shape[0]
-    forget, take, new = gates[:m], gates[m : 2 * m], gates[3 * m :]
+    forget_gate, input_gate, new = gates[:m], gates[m : 2 * m], gates[3 * m :]
     for j in range(m):
-        memory = forget[j] * cell[j] + take[j] * new[j]
+        memory = forget_gate[j] * cell[j] + input_gate[j] * new[j]
         cell[j] = memory
         c[j] = memory
 
 
-@part
-def _show(gates: Any, cell: Any, state: Any, h: Any) -> None:
+@inlined
+def _output(gates: Any, cell: Any, state: Any, h: Any) -> None:
     """h = o tanh(c)"""
     m = cell.shape[0]
-    give = gates[2 * m : 3 * m]
+    output_gate = gates[2 * m : 3 * m]
     for j in range(m):
-        shown = give[j] * tanh(cell[j])
+        shown = output_gate[j] * tanh(cell[j])
         state[j] = shown
         h[j] = shown
 
 
 @kernel
 def backward(
-    products: Any,
+    gemms: Any,
     weights: Any,
     initial: Any,
     initial_cell: Any,
@@ -99,45 +107,45 @@ def backward(
     dinitial: Any,
     dinitial_cell: Any,
 ) -> None:
-    """dx is written over the gates; dh, dc ... of no size: there is none"""
-    leave()
+    """dx overwrites the gates; dh, dc, ...: empty if there is none"""
+    release()
     m, columns = weights.shape
-    order, first, counts, by = arranged(offsets, reverse)
-    panels = lay_out(products, weights, 0, columns, True)
-    cell = ordered(initial_cell, order, m)
-    passed, kept = ordered(dfinal, order, widened(m)), ordered(dfinal_cell, order, m)
+    order, first, counts, direction = sort_by_length(offsets, reverse)
+    packed = pack_weights(gemms, weights, 0, columns, True)
+    cell = gather_states(initial_cell, order, m)
+    passed, kept = gather_states(dfinal, order, round_up_to_panel(m)), gather_states(dfinal_cell, order, m)
     dsums = np.empty((counts[0], columns), gates.dtype)
     for t in range(counts.shape[0] - 2, -1, -1):
         for i in range(counts[t]):
-            row = first[i] + by * t
+            row = first[i] + direction * t
             if dh.size > 0:
                 add(dh[row], passed[i], m)
             if dc.size > 0:
                 add(dc[row], kept[i], m)
-            _differentiate(passed[i], kept[i], c[row], c[row - by] if t > 0 else cell[i], gates[row])
+            _differentiate(passed[i], kept[i], c[row], c[row - direction] if t > 0 else cell[i], gates[row])
             copy(gates[row], dsums[i], columns)
-        if not heard(t, cut):
+        if not flows_back(t, cut):
             clear(passed, counts[t])
             clear(kept, counts[t])
         elif t > 0 or initial.size > 0:
-            multiply(products, dsums, counts[t], panels, weights, 0, columns, True, passed)
-    restored(passed, order, dinitial)
-    restored(kept, order, dinitial_cell)
-    enter()
+            multiply_step(gemms, dsums, counts[t], packed, weights, 0, columns, True, passed)
+    scatter_states(passed, order, dinitial)
+    scatter_states(kept, order, dinitial_cell)
+    acquire()
 
 
-@part
+@inlined
 def _differentiate(zeta: Any, xi: Any, c: Any, before: Any, gates: Any) -> None:
-    """One row, from the adjoints zeta of h and xi of c; what comes through h is added to xi, and passed on there"""
+    """One row, given the deltas zeta of h and xi of c; xi becomes the delta of the previous cell"""
     m, one = c.shape[0], c.dtype.type(1)
-    forget, take, give, new = gates[:m], gates[m : 2 * m], gates[2 * m : 3 * m], gates[3 * m :]
+    forget_gate, input_gate, output_gate, new = gates[:m], gates[m : 2 * m], gates[2 * m : 3 * m], gates[3 * m :]
     for j in range(m):
-        o, s = give[j], tanh(c[j])
+        o, s = output_gate[j], tanh(c[j])
         xi[j] += zeta[j] * o * (one - s * s)
-        give[j] = zeta[j] * s * o * (one - o)
+        output_gate[j] = zeta[j] * s * o * (one - o)
     for j in range(m):
-        f, i, n, d = forget[j], take[j], new[j], xi[j]
-        forget[j] = d * before[j] * f * (one - f)
-        take[j] = d * n * i * (one - i)
+        f, i, n, d = forget_gate[j], input_gate[j], new[j], xi[j]
+        forget_gate[j] = d * before[j] * f * (one - f)
+        input_gate[j] = d * n * i * (one - i)
         new[j] = d * i * (one - n * n)
         xi[j] = d * f

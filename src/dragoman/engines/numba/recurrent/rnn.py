@@ -1,4 +1,4 @@
-"""The simple recurrent network's state: operations.recurrent.rnn."""
+"""The simple recurrent network: operations.recurrent.rnn."""
 
 from __future__ import annotations
 
@@ -6,21 +6,27 @@ from typing import Any
 
 import numpy as np
 
-from dragoman.engines.numba.baton import enter, leave
-from dragoman.engines.numba.jit import kernel, part
-from dragoman.engines.numba.panels import widened
-from dragoman.engines.numba.recurrent.curves import logistic, tanh
-from dragoman.engines.numba.recurrent.products import lay_out, multiply
-from dragoman.engines.numba.recurrent.steps import add, arranged, clear, copy, heard, ordered, restored
+from dragoman.engines.activations import GELU, LOGISTIC, RELU, TANH
+from dragoman.engines.numba.gemm.packed_weights import round_up_to_panel
+from dragoman.engines.numba.gemm.recurrent_gemm import multiply_step, pack_weights
+from dragoman.engines.numba.jit import inlined, kernel
+from dragoman.engines.numba.kernels.activations import logistic, tanh
+from dragoman.engines.numba.recurrent.time_steps import (
+    add,
+    clear,
+    copy,
+    flows_back,
+    gather_states,
+    scatter_states,
+    sort_by_length,
+)
+from dragoman.engines.numba.threads.spin_gate import acquire, release
 from dragoman.operations.activations import GELU_CUBE, GELU_SLOPE
-
-IDENTITY, RELU, LOGISTIC, TANH, GELU = range(5)
-ACTIVATIONS = {"identity": IDENTITY, "relu": RELU, "logistic": LOGISTIC, "tanh": TANH, "gelu": GELU}
 
 
 @kernel
 def forward(
-    products: Any,
+    gemms: Any,
     x: Any,
     weights: Any,
     initial: Any,
@@ -31,24 +37,24 @@ def forward(
     final: Any,
     slopes: Any,
 ) -> None:
-    """slopes [N, m] of the activation are kept for the way back"""
-    leave()
+    """slopes [N, m] of the activation are saved for the backward pass"""
+    release()
     m = weights.shape[0]
-    order, first, counts, by = arranged(offsets, reverse)
-    panels = lay_out(products, weights, 0, m, False)
-    state, sums = ordered(initial, order, m), np.zeros((counts[0], widened(m)), x.dtype)
+    order, first, counts, direction = sort_by_length(offsets, reverse)
+    packed = pack_weights(gemms, weights, 0, m, False)
+    state, sums = gather_states(initial, order, m), np.zeros((counts[0], round_up_to_panel(m)), x.dtype)
     for t in range(counts.shape[0] - 1):
         if t > 0 or initial.size > 0:
-            multiply(products, state, counts[t], panels, weights, 0, m, False, sums)
+            multiply_step(gemms, state, counts[t], packed, weights, 0, m, False, sums)
         for i in range(counts[t]):
-            row = first[i] + by * t
+            row = first[i] + direction * t
             _activate(activation, x[row], sums[i], h[row], slopes[row])
             copy(h[row], state[i], m)
-    restored(state, order, final)
-    enter()
+    scatter_states(state, order, final)
+    acquire()
 
 
-@part
+@inlined
 def _activate(activation: Any, x: Any, sums: Any, y: Any, slopes: Any) -> None:
     m, zero, one = x.shape[0], x.dtype.type(0), x.dtype.type(1)
     if activation == TANH:
@@ -62,7 +68,7 @@ def _activate(activation: Any, x: Any, sums: Any, y: Any, slopes: Any) -> None:
     elif activation == RELU:
         for j in range(m):
             z = x[j] + sums[j]
-            y[j] = z if z > 0 else z * zero  # what is no number stays none
+            y[j] = z if z > 0 else z * zero  # NaN propagates
             slopes[j] = one if z > 0 else zero
     elif activation == GELU:
         _gelu(x, sums, y, slopes)
@@ -72,8 +78,9 @@ def _activate(activation: Any, x: Any, sums: Any, y: Any, slopes: Any) -> None:
             slopes[j] = one
 
 
-@part
+@inlined
 def _gelu(x: Any, sums: Any, y: Any, slopes: Any) -> None:
+    """By tanh, not by gelu_denominator: the slope needs tanh as well."""
     k, cube, three = x.dtype.type(GELU_SLOPE), x.dtype.type(GELU_CUBE), x.dtype.type(3)
     half, one = x.dtype.type(0.5), x.dtype.type(1)
     for j in range(x.shape[0]):
@@ -85,7 +92,7 @@ def _gelu(x: Any, sums: Any, y: Any, slopes: Any) -> None:
 
 @kernel
 def backward(
-    products: Any,
+    gemms: Any,
     weights: Any,
     initial: Any,
     offsets: Any,
@@ -96,28 +103,28 @@ def backward(
     dfinal: Any,
     dinitial: Any,
 ) -> None:
-    """dx is written over the slopes; dh, dfinal of no size: there is none"""
-    leave()
+    """dx overwrites the slopes; dh, dfinal: empty if there is none"""
+    release()
     m = weights.shape[0]
-    order, first, counts, by = arranged(offsets, reverse)
-    panels = lay_out(products, weights, 0, m, True)
-    passed, dsums = ordered(dfinal, order, widened(m)), np.empty((counts[0], m), slopes.dtype)
+    order, first, counts, direction = sort_by_length(offsets, reverse)
+    packed = pack_weights(gemms, weights, 0, m, True)
+    passed, dsums = gather_states(dfinal, order, round_up_to_panel(m)), np.empty((counts[0], m), slopes.dtype)
     for t in range(counts.shape[0] - 2, -1, -1):
         for i in range(counts[t]):
-            row = first[i] + by * t
+            row = first[i] + direction * t
             if dh.size > 0:
                 add(dh[row], passed[i], m)
             _scale(passed[i], slopes[row])
             copy(slopes[row], dsums[i], m)
-        if not heard(t, cut):
+        if not flows_back(t, cut):
             clear(passed, counts[t])
         elif t > 0 or initial.size > 0:
-            multiply(products, dsums, counts[t], panels, weights, 0, m, True, passed)
-    restored(passed, order, dinitial)
-    enter()
+            multiply_step(gemms, dsums, counts[t], packed, weights, 0, m, True, passed)
+    scatter_states(passed, order, dinitial)
+    acquire()
 
 
-@part
+@inlined
 def _scale(zeta: Any, slopes: Any) -> None:
     for j in range(slopes.shape[0]):
         slopes[j] *= zeta[j]

@@ -8,48 +8,42 @@ from typing import Any
 import numpy as np
 
 from dragoman.batch import END, START
-from dragoman.engines.numba.jit import kernel, part
-from dragoman.engines.numba.search.choosing import CHUNK, highest, insert, normalizer
-from dragoman.engines.numba.search.hypotheses import collect, told
-from dragoman.engines.numba.search.known import fit, known
-from dragoman.engines.numba.search.passes import decode, logits
-from dragoman.engines.numba.search.reading import read
-from dragoman.engines.numba.search.sequences import BLOCK, ROOM, append, forced_at, ints, room_for
-from dragoman.graph import Array
-from dragoman.operations import fused_search
-from dragoman.operations.fused_search import FREE, ModelSpec, SearchResult
-
-ENGINE = "numba"
+from dragoman.engines.fused_search import FREE
+from dragoman.engines.numba.jit import device_function, kernel
+from dragoman.engines.numba.search.decode import decode, logits
+from dragoman.engines.numba.search.hypotheses import collect_finished
+from dragoman.engines.numba.search.prefix_tree import BLOCK, INITIAL_POSITIONS, append, forced_label, grow, ints
+from dragoman.engines.numba.search.topk import CHUNK, insert, normalizer, top_k
 
 
-@part
+@device_function
 def choose(net: Any, x: Any, m: Any, t: Any, sentence: Any, prefixes: Any, y: Any, values: Any, labels: Any) -> Any:
-    """The best continuations of every beam, values [m, K] their log-probabilities; False if one is no number"""
+    """The best labels [m, K] of every beam and their log-probabilities, values [m, K]; False if a logit is NaN"""
     n, count = net.vocabulary, values.shape[1]
     maxima, best = np.empty((n + CHUNK - 1) // CHUNK, np.float32), np.empty(count, np.float32)
     for first in range(0, m, BLOCK):
         rows = min(BLOCK, m - first)
         logits(net, x, first, rows, y)
         for i in range(rows):
-            r, forced = first + i, forced_at(prefixes, sentence[first + i], t)
+            r, forced = first + i, forced_label(prefixes, sentence[first + i], t)
             given = y[i * n + max(forced, 0)]
-            whole = normalizer(y, i * n, n, maxima)
-            if math.isnan(whole):
+            normalization = normalizer(y, i * n, n, maxima)
+            if math.isnan(normalization):
                 return False
             if forced == FREE:
-                highest(y, i * n, n, maxima, count, best, labels[r])
+                top_k(y, i * n, n, maxima, count, best, labels[r])
             else:
                 for j in range(count):
                     best[j], labels[r, j] = -math.inf, 0
                 best[0], labels[r, 0] = given, forced
             for j in range(count):
-                values[r, j] = best[j] - whole
+                values[r, j] = best[j] - normalization
     return True
 
 
-@part
+@device_function
 def rank(first: Any, beams: Any, values: Any, totals: Any, sums: Any, origins: Any) -> None:
-    """The best continuations of a sentence, best first; origins: beam and place, K beam + place"""
+    """The best continuations of a sentence, best first; origins: K * beam + rank within the beam"""
     for j in range(sums.shape[0]):
         sums[j], origins[j] = -math.inf, 0
     count = values.shape[1]
@@ -57,11 +51,11 @@ def rank(first: Any, beams: Any, values: Any, totals: Any, sums: Any, origins: A
         for j in range(count):
             total = totals[first + b] + values[first + b, j]
             if not total > sums[sums.shape[0] - 1]:
-                break  # those after it are no better
+                break  # the rest are no better
             insert(total, b * count + j, sums.shape[0], sums, origins)
 
 
-@part
+@device_function
 def advance(
     going: Any,
     t: Any,
@@ -80,7 +74,7 @@ def advance(
     rows: Any,
     held: Any,
 ) -> Any:
-    """One step of every sentence that goes on: (beams of the next step, sentences that go on, whether all can)
+    """One step of every active sentence: (beams of the next step, active sentences, whether all can be continued)
 
     active, beams [going]  which sentences, how many beams each has; now, after [3, B width] their sentence, last row
     and next label
@@ -92,7 +86,9 @@ def advance(
         full, begun = longest[s] == t, left
         rank(first, count, values, totals, sums, origins)
         possible = possible and sums[0] > -math.inf
-        collect(first, count, width, s, t, full, sums, origins, chosen, now[1], totals, kept, rows, held, penalty)
+        collect_finished(
+            first, count, width, s, t, full, sums, origins, chosen, now[1], totals, kept, rows, held, penalty
+        )
         for place in range(2 * width):
             b, label = origins[place] // size, chosen[first + origins[place] // size, origins[place] % size]
             if full or sums[place] == -math.inf or left - begun == width:
@@ -100,7 +96,7 @@ def advance(
             if label == END:
                 continue
             if left == begun and held[s] >= width and sums[place] / (t + 1) ** penalty <= kept[s, best - 1, 0]:
-                break  # the best that goes on does not stand better than the last that is returned
+                break  # no unfinished beam scores better than the last hypothesis to be returned
             after[0, left], after[1, left], after[2, left] = s, now[1, first + b], label
             after_totals[left] = sums[place]
             left += 1
@@ -115,7 +111,7 @@ def advance(
 def beam(
     net: Any,
     memory: Any,
-    memory_places: Any,
+    memory_rows: Any,
     offsets: Any,
     longest: Any,
     prefixes: Any,
@@ -123,11 +119,18 @@ def beam(
     penalty: Any,
     best: Any,
 ) -> Any:
-    """(whether all went well, and what `told` reads)"""
+    """(whether it succeeded, then the arguments of `collect_results`)"""
     count, n, d = offsets.shape[0] - 1, net.vocabulary, net.depth
     most, size = count * width, min(2 * width, n - END)
-    past, parents = np.empty((net.decoders.shape[0], count * ROOM * 3 * d), np.float32), ints(count * ROOM)
-    fed, places, memory_lengths = ints(count * ROOM), np.empty((most, ROOM), np.int64), ints(most)
+    cache, parents = (
+        np.empty((net.decoders.shape[0], count * INITIAL_POSITIONS * 3 * d), np.float32),
+        ints(count * INITIAL_POSITIONS),
+    )
+    fed, row_lists, memory_lengths = (
+        ints(count * INITIAL_POSITIONS),
+        np.empty((most, INITIAL_POSITIONS), np.int64),
+        ints(most),
+    )
     x, y = np.empty(most * d, np.float32), np.empty(min(most, BLOCK) * n, np.float32)
     values, chosen = np.empty((most, size)), np.empty((most, size), np.int64)
     kept, rows, held = np.zeros((count, best, 2)), np.zeros((count, best, 3), np.int64), ints(count)
@@ -136,22 +139,22 @@ def beam(
     active, beams = np.arange(count), np.ones(count, np.int64)
     for s in range(count):
         now[0, s], now[1, s], now[2, s] = s, -1, START
-    well, m, going, t, used = True, count, count, np.int64(0), np.int64(0)
-    while well and m > 0:
+    ok, m, going, t, used = True, count, count, np.int64(0), np.int64(0)
+    while ok and m > 0:
         if net.positioned and t >= net.reference_positions.shape[0]:
-            well = False
+            ok = False
             break
-        past, parents, fed = room_for(past, parents, fed, used + m)
-        if t == places.shape[1]:
-            places = np.empty((most, 2 * t), np.int64)
+        cache, parents, fed = grow(cache, parents, fed, used + m)
+        if t == row_lists.shape[1]:
+            row_lists = np.empty((most, 2 * t), np.int64)
         for r in range(m):
             memory_lengths[r] = offsets[now[0, r] + 1] - offsets[now[0, r]]
-        append(parents, fed, now[1], now[2], m, used, t, places)
-        decode(net, m, now[2], t, past, used, places[:m], memory, memory_places, now[0], memory_lengths, x)
-        used += m | 1  # rows of one sequence as far apart as a power of two would share few lines of the cache
-        well = choose(net, x, m, t, now[0], prefixes, y, values, chosen)
-        if well:
-            m, going, well = advance(
+        append(parents, fed, now[1], now[2], m, used, t, row_lists)
+        decode(net, m, now[2], t, cache, used, row_lists[:m], memory, memory_rows, now[0], memory_lengths, x)
+        used += m | 1  # odd: rows of a sequence at power-of-two strides would share few cache sets
+        ok = choose(net, x, m, t, now[0], prefixes, y, values, chosen)
+        if ok:
+            m, going, ok = advance(
                 going,
                 t,
                 width,
@@ -171,26 +174,4 @@ def beam(
             )
             now, totals, after, after_totals = after, after_totals, now, totals
         t += 1
-    return well, kept, rows, held, parents, fed
-
-
-@fused_search.write_beams.register(ENGINE)
-def write_beams(
-    flat: ModelSpec,
-    labels: Array,
-    offsets: Array,
-    longest: Array,
-    prefixes: Array,
-    *,
-    width: int,
-    length_penalty: float,
-    best: int,
-) -> Any:
-    if not fit(flat, labels):
-        return NotImplemented
-    net = known(flat, len(longest) * width)
-    well, *memory = read(net, labels.astype(np.int64), offsets, prefixes)
-    if not well:
-        return NotImplemented
-    well, *found = beam(net, *memory, offsets, longest, prefixes, width, float(length_penalty), best)
-    return SearchResult(*told(*found)) if well else NotImplemented
+    return ok, kept, rows, held, parents, fed

@@ -1,4 +1,4 @@
-"""The best hypotheses of every sentence of a beam search, while it runs and when it is over."""
+"""The best finished hypotheses of every sentence of a beam search."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from typing import Any
 import numpy as np
 
 from dragoman.batch import END
-from dragoman.engines.numba.jit import kernel, part
-from dragoman.engines.numba.search.sequences import ints, read_back
+from dragoman.engines.numba.jit import device_function, kernel
+from dragoman.engines.numba.search.prefix_tree import ints, read_back
 
 
-@part
-def keep(kept: Any, rows: Any, s: Any, held: Any, last: Any, length: Any, total: Any, finished: Any, p: Any) -> None:
-    """A hypothesis takes its place among the best of its sentence, behind those that are equal
+@device_function
+def insert_hypothesis(
+    kept: Any, rows: Any, s: Any, held: Any, last: Any, length: Any, total: Any, finished: Any, p: Any
+) -> None:
+    """Insert a hypothesis among the best of its sentence, after equal ones
 
-    kept [B, best, 2] score and total   rows [B, best, 3] last row of the past, length, whether it is finished
+    kept [B, best, 2] score and total   rows [B, best, 3] last cache row, length, whether it is finished
     """
     score = total / max(1, length + finished) ** p
     best, i = kept.shape[1], min(held, kept.shape[1])
@@ -34,8 +36,8 @@ def keep(kept: Any, rows: Any, s: Any, held: Any, last: Any, length: Any, total:
     rows[s, i, 0], rows[s, i, 1], rows[s, i, 2] = last, length, finished
 
 
-@part
-def collect(
+@device_function
+def collect_finished(
     first: Any,
     beams: Any,
     width: Any,
@@ -52,25 +54,25 @@ def collect(
     held: Any,
     p: Any,
 ) -> None:
-    """Continuations that end become hypotheses; where no more may be written, so do the other beams"""
+    """Insert the continuations that end; at the maximum length, the other beams too."""
     count = labels.shape[1]
     ended = np.zeros(beams, np.bool_)
     for place in range(width):
         b, j = origins[place] // count, origins[place] % count
         if sums[place] > -math.inf and labels[first + b, j] == END:
             ended[b] = True
-            keep(kept, rows, s, held[s], last[first + b], t, sums[place], np.int64(1), p)
+            insert_hypothesis(kept, rows, s, held[s], last[first + b], t, sums[place], np.int64(1), p)
             held[s] += 1
     if full:
         for b in range(beams):
             if not ended[b]:
-                keep(kept, rows, s, held[s], last[first + b], t, totals[first + b], np.int64(0), p)
+                insert_hypothesis(kept, rows, s, held[s], last[first + b], t, totals[first + b], np.int64(0), p)
                 held[s] += 1
 
 
 @kernel
-def told(kept: Any, rows: Any, held: Any, parents: Any, fed: Any) -> Any:
-    """(counts, labels, offsets, totals, finished) of the hypotheses that were kept"""
+def collect_results(kept: Any, rows: Any, held: Any, parents: Any, fed: Any) -> Any:
+    """(counts, labels, offsets, totals, finished): the fields of SearchResult"""
     sentences, best = kept.shape[0], kept.shape[1]
     counts, size, total = ints(sentences), np.int64(0), np.int64(0)
     for s in range(sentences):

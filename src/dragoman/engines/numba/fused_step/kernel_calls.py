@@ -1,0 +1,248 @@
+"""Kernels under one calling convention (head_vectors, a, f), so that one loop calls any of them by address.
+
+`a` holds integers: first the address of the kernel (linked in, it would be compiled twice), then its arguments. A
+matrix takes three integers (address, rows, columns), a vector two (address, size), dropout five (enabled, the key
+shared by all sites, site, first row, threshold). `f` holds the floats.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+from numba import carray, types
+from numba.extending import intrinsic
+
+from dragoman.engines.numba.gemm.gemm import NOT_TRANSPOSED
+from dragoman.engines.numba.jit import DONE, address_of, caller_of, device_function, indirect_kernel, kernel
+from dragoman.engines.numba.kernels import linear as linear_kernels
+from dragoman.engines.numba.kernels import row_kernels
+from dragoman.engines.numba.kernels.attention import simd
+from dragoman.engines.numba.kernels.row_kernels import GOLDEN, mix
+from dragoman.engines.numba.threads.spin_gate import acquire, release
+
+REAL, INTEGER, KEY, FLAG = types.float32, types.int64, types.uint32, types.boolean
+VECTOR, MATRIX, INTEGERS = REAL[::1], REAL[:, ::1], INTEGER[::1]
+DROP = (FLAG, KEY, INTEGER, KEY, REAL)
+ATTENTION = (
+    VECTOR,
+    INTEGER,
+    INTEGER,
+    VECTOR,
+    INTEGER,
+    INTEGER,
+    INTEGER,
+    INTEGERS,
+    INTEGERS,
+    INTEGER,
+    FLAG,
+    REAL,
+    MATRIX,
+    VECTOR,
+    MATRIX,
+)
+# The kernels and their argument types; None: head_vectors, whose type depends on the width of a head.
+TARGETS: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "linear": (
+        linear_kernels.linear_rows,
+        (types.UniTuple(INTEGER, 2), MATRIX, MATRIX, FLAG, VECTOR, INTEGER, MATRIX, MATRIX),
+    ),
+    "linear_backward": (
+        linear_kernels.linear_rows_backward,
+        (types.UniTuple(INTEGER, 2), MATRIX, MATRIX, FLAG, INTEGER, MATRIX, MATRIX, VECTOR, MATRIX),
+    ),
+    "embed": (row_kernels.embed_rows, (MATRIX, INTEGERS, MATRIX, INTEGERS, FLAG, REAL, MATRIX, *DROP)),
+    "normalize": (row_kernels.normalize_rows, (MATRIX, VECTOR, VECTOR, MATRIX, MATRIX, FLAG, REAL)),
+    "add_normalize": (
+        row_kernels.add_normalize_rows,
+        (MATRIX, MATRIX, VECTOR, VECTOR, MATRIX, MATRIX, MATRIX, FLAG, REAL, *DROP),
+    ),
+    "normalize_backward": (
+        row_kernels.normalize_rows_backward,
+        (MATRIX, MATRIX, FLAG, MATRIX, VECTOR, MATRIX, MATRIX, MATRIX, VECTOR, VECTOR, *DROP),
+    ),
+    "attend": (simd.attend, (None, *ATTENTION, VECTOR)),
+    "attend_backward": (simd.attend_backward, (None, *ATTENTION, VECTOR, VECTOR, VECTOR, MATRIX, VECTOR)),
+}
+
+
+def _kinds(name: str, first: Any) -> tuple[Any, ...]:
+    kinds = TARGETS[name][1]
+    return (first, *kinds[1:]) if kinds[0] is None else kinds
+
+
+def _caller(name: str) -> Any:
+    return caller_of(functools.partial(_kinds, name))
+
+
+_linear, _linear_backward, _embed = _caller("linear"), _caller("linear_backward"), _caller("embed")
+_normalize, _add_normalize = _caller("normalize"), _caller("add_normalize")
+_normalize_backward = _caller("normalize_backward")
+_attend, _attend_backward = _caller("attend"), _caller("attend_backward")
+
+
+def _pointer(element: Any) -> Any:
+    @intrinsic  # type: ignore[untyped-decorator]
+    def at(typing: Any, address: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+            return builder.inttoptr(given[0], context.get_value_type(signature.return_type))
+
+        return types.CPointer(element)(types.int64), generate
+
+    return at
+
+
+_number_at, _integer_at = _pointer(REAL), _pointer(INTEGER)
+
+
+# These take a slice of `a` that begins with their integers; an index would be a literal they are compiled again for.
+
+
+@device_function
+def matrix(a: Any) -> Any:
+    return carray(_number_at(a[0]), (a[1], a[2]))
+
+
+@device_function
+def vector(a: Any) -> Any:
+    return carray(_number_at(a[0]), a[1])
+
+
+@device_function
+def integers(a: Any) -> Any:
+    return carray(_integer_at(a[0]), a[1])
+
+
+@device_function
+def drop(a: Any, scale: Any) -> Any:
+    """Dropout as row kernels take it: (enabled, key of the site, first row, threshold, scale)."""
+    key = mix(np.uint32(np.uint32(a[1]) + np.uint32(a[2]) + GOLDEN))
+    return a[0] != 0, key, a[3], np.uint32(a[4]), scale
+
+
+@indirect_kernel
+def linear(head_vectors: Any, a: Any, f: Any) -> Any:
+    """a: gemms, x, weights, biases, activation, c, y"""
+    given = (
+        (a[1], a[2]),
+        matrix(a[3:]),
+        matrix(a[6:]),
+        NOT_TRANSPOSED,
+        vector(a[9:]),
+        a[11],
+        matrix(a[12:]),
+        matrix(a[15:]),
+    )
+    return _linear(a[0], given)
+
+
+@indirect_kernel
+def linear_backward(head_vectors: Any, a: Any, f: Any) -> Any:
+    """a: gemms, dy, weights, activation, c, dc, dbiases, dx"""
+    given = (a[1], a[2]), matrix(a[3:]), matrix(a[6:]), NOT_TRANSPOSED, a[9], matrix(a[10:]), matrix(a[13:])
+    return _linear_backward(a[0], (*given, vector(a[16:]), matrix(a[18:])))
+
+
+@indirect_kernel
+def embed(head_vectors: Any, a: Any, f: Any) -> Any:
+    """a: table, labels, position table, offsets, whether it is added, y, dropout; f: factor, dropout scale"""
+    labels, offsets = integers(a[4:]), integers(a[9:])
+    positions = np.empty(labels.size, np.int64)
+    for s in range(offsets.size - 1):
+        for i in range(offsets[s], offsets[s + 1]):
+            positions[i] = i - offsets[s]
+    given = matrix(a[1:]), labels, matrix(a[6:]), positions, a[11] != 0, f[0], matrix(a[12:])
+    return _embed(a[0], (*given, *drop(a[15:], f[1])))
+
+
+@indirect_kernel
+def normalize(head_vectors: Any, a: Any, f: Any) -> Any:
+    """a: x, gamma, beta, y, statistics, whether epsilon is inside the root; f: epsilon"""
+    given = matrix(a[1:]), vector(a[4:]), vector(a[6:]), matrix(a[8:]), matrix(a[11:]), a[14] != 0, f[0]
+    return _normalize(a[0], given)
+
+
+@indirect_kernel
+def add_normalize(head_vectors: Any, a: Any, f: Any) -> Any:
+    """a: update, residual, gamma, beta, total, y, statistics, inside, dropout; f: epsilon, dropout scale"""
+    given = matrix(a[1:]), matrix(a[4:]), vector(a[7:]), vector(a[9:]), matrix(a[11:]), matrix(a[14:]), matrix(a[17:])
+    return _add_normalize(a[0], (*given, a[20] != 0, f[0], *drop(a[21:], f[1])))
+
+
+@indirect_kernel
+def normalize_backward(head_vectors: Any, a: Any, f: Any) -> Any:
+    """a: dy, dtotal, total, gamma, statistics, dsum, dupdate, dgamma, dbeta, dropout; f: dropout scale"""
+    given = matrix(a[1:]), matrix(a[4:]), a[5] > 0, matrix(a[7:]), vector(a[10:]), matrix(a[12:])
+    found = matrix(a[15:]), matrix(a[18:]), vector(a[21:]), vector(a[23:])
+    return _normalize_backward(a[0], (*given, *found, *drop(a[25:], f[0])))
+
+
+@device_function
+def attention_arguments(a: Any, f: Any) -> Any:
+    """a: q, qs, q0, k, ks, k0, v0, offsets, memory offsets, heads, causal, bias, out, lse; f: scale"""
+    columns = vector(a[1:]), a[3], a[4], vector(a[5:]), a[7], a[8], a[9]
+    sizes = integers(a[10:]), integers(a[12:]), a[14], a[15] != 0, f[0], matrix(a[16:])
+    return (*columns, *sizes, vector(a[19:]), matrix(a[21:]))
+
+
+@indirect_kernel
+def attend(head_vectors: Any, a: Any, f: Any) -> Any:
+    """a: as in attention_arguments, then workspace"""
+    return _attend(a[0], (head_vectors, *attention_arguments(a, f), vector(a[24:])))
+
+
+@indirect_kernel
+def attend_backward(head_vectors: Any, a: Any, f: Any) -> Any:
+    """a: as in attention_arguments, then workspace, dout, dq, dk, dbias"""
+    dbias = matrix(a[32:])
+    dbias[:] = 0
+    deltas = vector(a[26:]), vector(a[28:]), vector(a[30:]), dbias
+    return _attend_backward(a[0], (head_vectors, *attention_arguments(a, f), *deltas, vector(a[24:])))
+
+
+@indirect_kernel
+def add(head_vectors: Any, a: Any, f: Any) -> Any:
+    """a: x, more; x += more"""
+    x, more = vector(a[1:]), vector(a[3:])
+    for i in range(x.size):
+        x[i] += more[i]
+    return DONE
+
+
+CALLS = (linear, linear_backward, embed, normalize, add_normalize, normalize_backward, attend, attend_backward, add)
+
+
+@functools.cache
+def addresses(vectors: int) -> dict[str, tuple[int, int]]:
+    """By name: the addresses of a call and of its kernel (0: none), for heads of 8 * vectors columns."""
+    head_vectors, found = types.UniTuple(INTEGER, vectors), {}
+    for call in CALLS:
+        name = call.__name__
+        own = address_of(TARGETS[name][0], _kinds(name, head_vectors)) if name in TARGETS else 0
+        found[name] = address_of(call, (head_vectors, INTEGERS, VECTOR)), own
+    return found
+
+
+_call = caller_of(lambda head_vectors: (head_vectors, INTEGERS, VECTOR))
+
+
+@kernel
+def run(
+    head_vectors: Any,
+    addresses: Any,
+    arguments: Any,
+    starts: Any,
+    floats: Any,
+    float_starts: Any,
+    first: Any,
+    last: Any,
+) -> Any:
+    """Run the calls first to last - 1 of a tape; returns whether all succeeded."""
+    release()
+    ok = True
+    for i in range(first, last):
+        own, numbers = arguments[starts[i] : starts[i + 1]], floats[float_starts[i] : float_starts[i + 1]]
+        ok = ok and _call(addresses[i], (head_vectors, own, numbers)) == DONE
+    acquire()
+    return ok

@@ -1,0 +1,9 @@
+"""Attention kernels.
+
+simd      float32 heads whose width is a multiple of 8: training, and one decoding step
+scalar    every other width, and double precision
+gathered  float32, keys and values read from listed rows of a cache: whole searches
+additive  the additive score (book 7.22)
+
+Each version reads its memory differently and sums in its own order, so they share no loop over keys.
+"""

@@ -1,0 +1,194 @@
+"""Registers attention: the SIMD kernels for float32 heads whose width is a multiple of 8, else the scalar ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dragoman import operations
+from dragoman.engines.numba.kernels.attention import additive, scalar, simd
+from dragoman.engines.numba.ops.arguments import longest_of, matrices, packed
+from dragoman.graph import Array, Backward
+
+ENGINE = "numba"
+
+
+@operations.attend_self.register(ENGINE)
+def attend_self(
+    qkv: Array,
+    distance_bias: Array | None = None,
+    *,
+    offsets: Array,
+    heads: int,
+    causal: bool = False,
+    scaled: bool = True,
+) -> Any:
+    if qkv.ndim != 2 or qkv.shape[1] % 3 or not _bias_fits(distance_bias, qkv.dtype, heads):
+        return NotImplemented
+    d = qkv.shape[1] // 3
+    longest = _longest_fit(qkv, qkv, d, offsets, offsets, heads)
+    if longest < 0:
+        return NotImplemented
+    layout = (offsets, offsets, longest, heads, causal, scaled)
+    y, backward_parts = _attend(qkv, qkv, (0, d, 2 * d), distance_bias, *layout)
+
+    def backward(dy: Array) -> tuple[Array, Array | None]:
+        dqkv = np.empty_like(qkv)
+        return dqkv, backward_parts(dy, dqkv, dqkv)
+
+    return y, backward
+
+
+@operations.attend_cross.register(ENGINE)
+def attend_cross(
+    queries: Array, kv: Array, *, offsets: Array, memory_offsets: Array, heads: int, scaled: bool = True
+) -> Any:
+    if queries.ndim != 2 or kv.ndim != 2 or kv.shape[1] != 2 * queries.shape[1]:
+        return NotImplemented
+    d = queries.shape[1]
+    longest = _longest_fit(queries, kv, d, offsets, memory_offsets, heads)
+    if longest < 0:
+        return NotImplemented
+    layout = (offsets, memory_offsets, longest, heads, False, scaled)
+    y, backward_parts = _attend(queries, kv, (0, 0, d), None, *layout)
+
+    def backward(dy: Array) -> tuple[Array, Array]:
+        dqueries, dkv = np.empty_like(queries), np.empty_like(kv)
+        backward_parts(dy, dqueries, dkv)
+        return dqueries, dkv
+
+    return y, backward
+
+
+@operations.attend_step.register(ENGINE)
+def attend_step(
+    queries: Array,
+    rows: Array,
+    distance_bias: Array | None = None,
+    *,
+    starts: Array,
+    lengths: Array,
+    heads: int,
+    scaled: bool = True,
+) -> Any:
+    queries = np.ascontiguousarray(queries)
+    depth = queries.shape[1]
+    width = depth // heads
+    if queries.dtype != np.float32 or width % 8 or not matrices(queries, rows) or rows.shape[1] != 2 * depth:
+        return NotImplemented
+    if len(starts) != len(queries) or not _bias_fits(distance_bias, queries.dtype, heads) or not len(starts):
+        return NotImplemented
+    if starts.min() < 0 or lengths.min() < 0 or (starts + lengths).max() > len(rows):
+        return NotImplemented
+    y = np.empty_like(queries)
+    bias = scalar.NO_BIAS[queries.dtype] if distance_bias is None else distance_bias
+    scale = np.float32(width**-0.5 if scaled else 1.0)
+    work = np.empty(max(1, int(lengths.max())), np.float32)
+    simd.step(
+        head_vectors_of(width),
+        queries.reshape(-1),
+        rows.reshape(-1),
+        starts,
+        lengths,
+        heads,
+        scale,
+        bias,
+        y.reshape(-1),
+        work,
+    )
+    return y
+
+
+def head_vectors_of(width: int) -> tuple[int, ...]:
+    """The width of a head as the SIMD kernels take it."""
+    return (0,) * (width // 8)
+
+
+def _longest_fit(q: Array, k: Array, depth: int, offsets: Array, memory_offsets: Array, heads: int) -> int:
+    """The length of the longest sequence of k; -1 if the kernels do not support these arguments."""
+    if not matrices(q, k) or heads < 1 or depth % heads or len(offsets) != len(memory_offsets):
+        return -1
+    longest = longest_of(k, memory_offsets)
+    return longest if (q is k and offsets is memory_offsets) or packed(q, offsets) else -1
+
+
+def _bias_fits(bias: Array | None, kind: Any, heads: int) -> bool:
+    return bias is None or (
+        bias.dtype == kind
+        and bias.ndim == 2
+        and bias.flags.c_contiguous
+        and len(bias) == heads
+        and bias.shape[1] % 2 == 1
+    )
+
+
+def _attend(
+    q: Array,
+    k: Array,
+    columns: tuple[int, int, int],
+    bias: Array | None,
+    offsets: Array,
+    memory_offsets: Array,
+    longest: int,
+    heads: int,
+    causal: bool,
+    scaled: bool,
+) -> tuple[Array, Backward]:
+    """Attention on rows of q and k (which also holds the values), beginning at the given columns."""
+    q0, k0, v0 = columns
+    kind, depth = q.dtype, k.shape[1] - v0
+    width = depth // heads
+    scale = kind.type(width**-0.5 if scaled else 1.0)
+    ends, memory_ends = offsets.astype(np.int64, copy=False), memory_offsets.astype(np.int64, copy=False)
+    added = scalar.NO_BIAS[kind] if bias is None else bias
+    y, lse = np.empty((len(q), depth), kind), np.empty((len(q), heads), kind)
+    wide = kind == np.float32 and width % 8 == 0
+    layout = (ends, memory_ends, heads, causal, scale, added)
+    if wide:
+        flat = (q.reshape(-1), q.shape[1], q0, k.reshape(-1), k.shape[1], k0, v0)
+        simd.forward(
+            head_vectors_of(width), *flat, *layout, y.reshape(-1), lse, np.empty(longest * (2 * width + 1), kind)
+        )
+    else:
+        scalar.forward(width, q, q0, k, k0, k, v0, *layout, y, lse, np.empty((width + 1, longest), kind))
+
+    def backward_parts(dy: Array, dq: Array, dk: Array) -> Array | None:
+        """Write dq and dk; returns the derivative of the bias."""
+        delta, dbias = np.ascontiguousarray(dy), np.zeros_like(added)
+        if wide:
+            work = np.empty(longest * (4 * width + 2), kind)
+            flat_deltas = (delta.reshape(-1), dq.reshape(-1), dk.reshape(-1))
+            simd.backward(head_vectors_of(width), *flat, *layout, y.reshape(-1), lse, *flat_deltas, dbias, work)
+        else:
+            work = np.empty((2 * width + 2, longest), kind)
+            scalar.backward(width, q, q0, k, k0, k, v0, *layout, y, lse, delta, dq, dk, dk, dbias, work)
+        return None if bias is None else dbias
+
+    return y, backward_parts
+
+
+@operations.attend_additive.register(ENGINE)
+def attend_additive(
+    queries: Array, keys: Array, score_weights: Array, values: Array, *, offsets: Array, memory_offsets: Array
+) -> Any:
+    arrays = (queries, keys, score_weights, values)
+    if not matrices(*arrays) or not _additive_fits(*arrays, offsets, memory_offsets):
+        return NotImplemented
+    ends, memory_ends = offsets.astype(np.int64, copy=False), memory_offsets.astype(np.int64, copy=False)
+    y = np.empty((len(queries), values.shape[1]), queries.dtype)
+    weights = np.empty(int(np.diff(ends) @ np.diff(memory_ends)), queries.dtype)
+    additive.forward(*arrays, ends, memory_ends, y, weights)
+
+    def derivatives(dy: Array) -> tuple[Array, ...]:
+        found = tuple(np.zeros_like(array) for array in arrays)
+        additive.backward(*arrays, ends, memory_ends, y, weights, np.ascontiguousarray(dy), *found)
+        return found
+
+    return y, derivatives
+
+
+def _additive_fits(q: Array, k: Array, w: Array, v: Array, offsets: Array, memory_offsets: Array) -> bool:
+    if (q.ndim, k.ndim, w.ndim, v.ndim) != (2, 2, 1, 2) or not q.shape[1] == k.shape[1] == len(w) or len(k) != len(v):
+        return False
+    return len(offsets) == len(memory_offsets) and packed(q, offsets) and packed(k, memory_offsets)

@@ -1,0 +1,53 @@
+"""Registers the updates of theta, its moments and its average."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dragoman.engines.numba.kernels import vector_updates as kernels
+from dragoman.graph import Array
+from dragoman.operations import vector_updates
+
+ENGINE = "numba"
+
+
+@vector_updates.sum_of_squares.register(ENGINE)
+def sum_of_squares(vector: Array) -> Any:
+    return (
+        float(kernels.squared_norm(vector))
+        if vector.dtype.kind == "f" and vector.flags.c_contiguous
+        else NotImplemented
+    )
+
+
+@vector_updates.adam_sweep.register(ENGINE)
+def adam_sweep(
+    theta: Array,
+    gradient: Array,
+    m: Array,
+    v: Array,
+    *,
+    rate: float,
+    beta1: float,
+    beta2: float,
+    epsilon: float,
+    inside: bool,
+    age: int,
+    decay: float,
+    factor: float,
+) -> Any:
+    kind = theta.dtype
+    if kind.kind != "f" or any(a.dtype != kind or not a.flags.c_contiguous for a in (theta, gradient, m, v)):
+        return NotImplemented
+    numbers = (rate, beta1, beta2, 1 - beta1, 1 - beta2, epsilon, 1 / (1 - beta1**age), 1 / (1 - beta2**age))
+    kernels.adam(theta, gradient, m, v, *map(kind.type, numbers), inside, kind.type(rate * decay), kind.type(factor))
+    return True
+
+
+@vector_updates.average_sweep.register(ENGINE)
+def average_sweep(average: Array, theta: Array, *, decay: float) -> Any:
+    kind = theta.dtype
+    if kind.kind != "f" or average.dtype != kind:
+        return NotImplemented
+    kernels.update_average(average, theta, kind.type(1 - decay))
+    return True

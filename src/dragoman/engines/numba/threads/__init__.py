@@ -1,0 +1,1 @@
+"""How threads that share the GIL hand it to each other."""
