@@ -1,11 +1,11 @@
-"""Recurrent networks beside the Transformer: the same pairs, vocabularies, epochs and recipe, one run.
+"""Compare recurrent networks with the Transformer: the same pairs, vocabularies, epochs and recipe, one run each.
 
     python benchmarks/architectures.py phrases --epochs 8
     python benchmarks/architectures.py eng-spa.tsv.gz --pairs 30000 --epochs 10 --figure bleu.png
 
-For every architecture: parameters, tokens a second while it trains, accuracy and BLEU on the testing part, and BLEU by
-the length of the source, which is where the book expects a fixed context to fail and attention to help. Each is trained
-in a process of its own; the same command again goes on where it stopped.
+Prints for every architecture: parameters, training speed in tokens per second, accuracy and BLEU on the test set, and
+BLEU by source length. The book expects a fixed context to fail on long sentences, and attention to help. Each
+architecture is trained in its own process. Run the same command again to resume.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NAMES = (*NAMES, "gru", "gru-reversed", "gru-context", "gru-attention", "transfo
 
 
 def settings(arguments: argparse.Namespace, name: str) -> dict[str, Any]:
-    """`-reversed` reads the source from its end; everything else is the same for all."""
+    """`-reversed` reads the source from the end; everything else is the same for all."""
     architecture = name.removesuffix("-reversed")
     return {
         "architecture": architecture,
@@ -38,7 +38,7 @@ def settings(arguments: argparse.Namespace, name: str) -> dict[str, Any]:
 
 
 def run(arguments: argparse.Namespace, name: str) -> dict[str, Any]:
-    """Train and test one architecture, in this process."""
+    """Train and test one architecture in this process."""
     from threadpoolctl import threadpool_limits
 
     from dragoman.tasks.model import load_testing
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace, name: str) -> dict[str, Any]:
 
 
 def first_pairs(arguments: argparse.Namespace) -> None:
-    """A file of `--pairs` pairs evenly over the whole one, beside the models."""
+    """Write `--pairs` pairs, taken evenly from the whole file, to a file in the working directory."""
     from dragoman.data import read_records
 
     part = Path(arguments.work) / f"{arguments.pairs}-pairs.tsv"
@@ -99,7 +99,7 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 
 def draw(rows: list[dict[str, Any]], path: Path) -> None:
-    """BLEU by the length of the source; a colour for each cell, a line style for each way."""
+    """Plot BLEU by source length; one colour per cell, one line style per variant."""
     from dragoman.analysis.figures.canvas import new_figure, save_figure
 
     colours = {"rnn": "C7", "lstm": "C0", "gru": "C2", "transformer": "C3"}

@@ -1,10 +1,10 @@
-"""Training steps beside other programs that want the cores: Dragoman and PyTorch with one and with two threads.
+"""Training speed on a busy machine: Dragoman and PyTorch with one and two threads, while other programs use the cores.
 
     python benchmarks/busy.py [--presets small,medium] [--busy 0,1,2] [--rounds 5] [--seconds 4]
 
-Each contender has a process of its own and takes its turn while so many others count upwards without end. "fixed" is
-Dragoman with as many system threads as shards, whatever happens; otherwise it adapts (training/pace.py). Tokens per
-second are medians over the rounds; the last column is Dragoman's with two threads by the best of its other two.
+Each contender runs in its own process. They take turns while --busy other processes run an endless loop. "fixed" is
+Dragoman with always as many system threads as shards; otherwise it adapts the number (training/pace.py). Tokens per
+second are medians over the rounds. The last column is Dragoman with two threads divided by the better of its other two.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def count_upwards() -> None:
 
 
 def serve(name: str, threads: int, way: str, directory: Path, pipe: Connection) -> None:
-    """Tokens per second of so many seconds of steps, each time it is asked."""
+    """For each number of seconds received, run training steps that long and send back the tokens per second."""
     from dragoman.bench.material import Material
     from dragoman.bench.worker import make_contender
     from dragoman.training.pace import Pace
@@ -71,7 +71,7 @@ def measure(preset: str, busy: list[int], rounds: int, seconds: float, directory
     for contender in CONTENDERS:
         pipes[contender], end = context.Pipe()
         context.Process(target=serve, args=(*contender, directory, end), daemon=True).start()
-        _ask(pipes[contender], 2.0)  # warm, alone
+        _ask(pipes[contender], 2.0)  # warm up, one contender at a time
     lines = []
     for others in busy:
         at_work = [context.Process(target=count_upwards, daemon=True) for _ in range(others)]
@@ -81,7 +81,7 @@ def measure(preset: str, busy: list[int], rounds: int, seconds: float, directory
         found: dict[Any, list[float]] = {contender: [] for contender in CONTENDERS}
         for turn in range(rounds):
             for contender in CONTENDERS if turn % 2 else reversed(CONTENDERS):
-                _ask(pipes[contender], 0.5)  # what others drove out of the cache comes back
+                _ask(pipes[contender], 0.5)  # warm up the caches after the previous contender
                 found[contender].append(_ask(pipes[contender], seconds))
         for process in at_work:
             process.kill()

@@ -1,9 +1,9 @@
-"""From a corpus to batches: the share of each stage, the waste of padding, and delivery against a training step.
+"""Data preparation: time of each stage, share of padding, and time to deliver a batch compared with a training step.
 
     python benchmarks/data.py eng-spa.tsv
 
-Reads, examines, splits, tokenizes and encodes the file, then runs through an epoch of batches and takes some training
-steps of Small on them (plain NumPy engine). Times are of this machine; the ratios are what carries over.
+Reads, checks, splits, tokenizes and encodes the file, then iterates over an epoch of batches and runs a few training
+steps of the preset small on them (plain NumPy engine). Times depend on the machine; ratios are comparable.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def timed(name: str, work: Callable[[], T]) -> tuple[T, float]:
 
 
 def padding_waste(stream: BatchStream) -> float:
-    """The share of a padded batch that would be padding, over an epoch."""
+    """The share of padding over an epoch, if batches were padded."""
     real = padded = 0
     for _ in range(stream.batches_in_epoch):
         batch = next(stream)

@@ -1,11 +1,12 @@
-"""What fine-tuning gains on new pairs, and what it forgets of the old ones.
+"""Measure how much fine-tuning gains on new pairs and forgets on the old ones.
 
     python benchmarks/finetuning.py eng-spa.tsv.gz --work finetuning
 
-The base is trained on 30,000 pairs of the file: distinct English sentences of at most 8 words, drawn by seed 0. The new
-domain is the built-in corpus `phrases`: 1,000 pairs to fine-tune on and 1,000 others to test on, none with a source of
-the base. The base is then fine-tuned in several ways. BLEU and chrF are of greedy search: on the base's own testing
-part (old) and on the new testing pairs (new). Models stay in the working directory: a second run scores what is there.
+The base model is trained on 30,000 pairs of the file: distinct English sentences of at most 8 words, drawn with seed 0.
+The new domain is the built-in corpus `phrases`: 1,000 pairs to fine-tune on and 1,000 others to test on, none with a
+source sentence of the base model. The base model is then fine-tuned in several ways. BLEU and chrF are measured with
+greedy search, on the base model's own test set (old) and on the new test pairs (new). Models stay in the working
+directory: a second run only scores them.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from dragoman.tasks.training import train_translator
 from dragoman.tasks.translator import DecodingOptions, Translator
 
 Pair = tuple[str, str]
-LONGEST = 8  # words of a source of the base
+LONGEST = 8  # words in a source sentence of the base model
 BASE, NEW, TESTED = 30_000, 1_000, 1_000
 WAYS: dict[str, dict[str, Any]] = {
     "as from scratch": {
@@ -39,7 +40,7 @@ WAYS: dict[str, dict[str, Any]] = {
 
 
 def drawn(file: Path) -> tuple[list[Pair], list[Pair], list[Pair]]:
-    """(pairs of the base, new pairs, new pairs to test on); no source stands in two of them."""
+    """(pairs of the base model, new training pairs, new test pairs); no source occurs in two of them."""
     old: dict[str, str] = {}
     with gzip.open(file, "rt", encoding="utf-8") as lines:
         for line in lines:
@@ -61,7 +62,7 @@ def write(path: Path, pairs: list[Pair]) -> str:
 
 
 def train(settings: dict[str, Any], out: Path) -> Translator:
-    """The model in `out`: trained now, or found there."""
+    """Train the model in `out`, or load it if it is already there."""
     return train_translator(settings, out)[0]
 
 

@@ -1,9 +1,9 @@
-"""A million generated pairs: checked, encoded and iterated in bounded memory.
+"""Measure peak memory of checking, encoding and iterating over a million generated pairs.
 
     python benchmarks/million_pairs.py [--pairs 1000000]
 
-Writes a TSV of made-up sentence pairs, examines it, prepares a dataset (WordPiece, split, encoding) and runs through an
-epoch of batches, each in a process of its own, and prints the peak resident memory of each.
+Writes a TSV file of generated sentence pairs, checks it, prepares a dataset (WordPiece, split, encoding) and iterates
+over an epoch of batches. Each stage runs in its own process and prints its peak resident memory.
 """
 
 from __future__ import annotations

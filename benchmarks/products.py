@@ -1,8 +1,8 @@
-"""Training steps with our own matrix products and with the BLAS's, by turns in one process.
+"""Compare training steps with our own matrix products and with BLAS, alternating in one process.
 
     python benchmarks/products.py [--presets small,large] [--workload equal] [--rounds 16] [--threads 2]
 
-Ratios are the BLAS's time by ours in the same round: above 1, ours are faster.
+Ratios are the time with BLAS divided by the time with ours in the same round: above 1, ours are faster.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def measure(preset: str, name: str, rounds: int, threads: int | None, work: Path
     contender = Ours(prepare_steps(work / preset, configuration, batches, workload.smoothing), threads)
     ways: dict[str, Any] = {"ours": lambda: True, "blas": lambda: False}
     seconds: dict[str, list[float]] = {way: [] for way in ways}
-    for turn in range(rounds + 1):  # the first is not counted
+    for turn in range(rounds + 1):  # the first round is a warm-up
         for way in ways if turn % 2 else reversed(ways):
             gemm.has_own_gemm = ways[way]
             begun = time.perf_counter()

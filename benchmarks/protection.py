@@ -1,22 +1,24 @@
-"""Protected spans in sentences: whether they survive, stand in place, and leave the rest of the sentence as good.
+"""Measure how protected spans are translated: are they kept, are they in place, and is the rest still translated well?
 
     python benchmarks/protection.py eng-spa.tsv.gz MODEL
 
-Sentences of the model's own testing part get 1 to 4 protected spans at places whose counterpart in the reference is
-known: numbers, dates, addresses and placeholders instead of a noun or a name and of its translation, tags around a word
-and around its translation, emoji at either end. Which words translate each other is estimated from all pairs of the
-file, so that the judge knows more than the model. The corpus is English to another language.
+Puts 1 to 4 protected spans into sentences of the model's own test set, at places whose counterpart on the target side
+is known. Numbers, dates, addresses and placeholders replace a noun or a name and its translation. Tags enclose a word
+and its translation. Emoji are added at either end. Word translations are estimated from all pairs of the file, so the
+judge knows more than the model. The corpus must be English to another language.
 
-once      spans that the translation holds exactly as often as the source
-in place  an emoji at its end of the sentence. Tags around one to three words, among them the reference's word; if the
-          translation does not have that word, any word that the lexicon links to the source's; if it has none of these
-          either, around words that are at most a quarter of the sentence away from where the reference has them. Other
-          spans: at most one word away from one of its two neighbours in the reference, on the same side; if neither is
-          in the translation, at most a quarter of the sentence away. `by words` has the same for
-          those that words can tell of, and their share. A pair of tags is judged as one.
-chrF      of what is left without the spans, against the reference without them; beside it that of the same sentences
-          before they got spans, without the translations of words that spans were put in the place of, and how much
-          the first lacks
+once      share of spans that occur in the translation exactly as often as in the source
+in place  share of spans in the right place:
+          - an emoji: at its end of the sentence
+          - tags: around one to three words that include the word of the reference; if the translation does not have
+            that word, any word that the lexicon links to the source word; if it has none of these either, words at most
+            a quarter of the sentence away from their place in the reference
+          - other spans: at most one word away from one of the two neighbours in the reference, on the same side; if the
+            translation has neither, at most a quarter of the sentence away
+          A pair of tags counts as one span.
+by words  the same for the spans that words can decide, and the share of such spans
+chrF      of the translation without its spans, against the reference without them; then the score of the same sentences
+          translated without spans, where the translations of replaced words are removed; then the difference
 """
 
 from __future__ import annotations
@@ -53,7 +55,7 @@ _TOKEN = re.compile(r"\ue100\d\ue101|[^\W_]+(?:['’][^\W_]+)*")
 
 @dataclass(frozen=True)
 class Span:
-    """A span of a sentence: its texts (two for a pair of tags), and the words it replaces or encloses."""
+    """A span of a sentence: its texts (two for a pair of tags) and the words that it replaces or encloses."""
 
     kind: str
     texts: tuple[str, ...]
@@ -97,7 +99,7 @@ def _with_spans(text: str, places: list[tuple[tuple[int, int], Span]], marked: b
 
 
 def marked(text: str, sentence: Sentence) -> str:
-    """A translation with marks instead of its spans."""
+    """Replace the spans in a translation by marks."""
     for n, span in sorted(enumerate(sentence.spans), key=lambda item: -len(item[1].texts[0])):
         for each in span.texts:
             text = text.replace(each, f" \ue100{n}\ue101 ")
@@ -105,12 +107,12 @@ def marked(text: str, sentence: Sentence) -> str:
 
 
 def without(text: str) -> str:
-    """What is left without marks."""
+    """Remove the marks from a text."""
     return re.sub(r"\s+([.,;:!?])", r"\1", " ".join(re.sub("\ue100\\d\ue101", " ", text).split()))
 
 
 class Judge(Lexicon):
-    """A lexicon that also knows weak associations."""
+    """A lexicon that also contains weak associations."""
 
     def __init__(self, pairs: list[tuple[str, str]]) -> None:
         super().__init__(pairs)
@@ -123,7 +125,7 @@ class Judge(Lexicon):
             self.together.update(product(source, reference))
 
     def association(self, source: str, reference: str) -> float:
-        """2 c(s, r) / (c(s) + c(r)), 0 for words that are hardly ever seen together; 1 for one word on both sides."""
+        """2 c(s, r) / (c(s) + c(r)); 0 for words that rarely occur together, 1 for the same word on both sides."""
         if source == reference and len(source) > 2:
             return 1.0
         together = self.together.get((source, reference), 0)
@@ -133,7 +135,7 @@ class Judge(Lexicon):
 
 
 def comparable(plain: str, sentence: Sentence, lexicon: Judge) -> str:
-    """The translation of the sentence before it got spans, without the words that they replaced."""
+    """The translation of the sentence without spans, with the words removed that the spans replaced."""
     for span in sentence.spans:
         if span.kind in ("tags", "emoji"):
             continue
@@ -146,7 +148,7 @@ def comparable(plain: str, sentence: Sentence, lexicon: Judge) -> str:
 
 
 def built(pair: tuple[str, str], lexicon: Lexicon, spans: int) -> Sentence | None:
-    """The pair with so many spans at places drawn by a hash, or None where it has not room for them."""
+    """Put this many spans into the pair, at places drawn from a hash; None if the pair is too short for them."""
     source, reference = pair
     draw = _Draw(f"{source}\t{reference}")
     sides = words(source), words(reference)
@@ -161,7 +163,7 @@ def built(pair: tuple[str, str], lexicon: Lexicon, spans: int) -> Sentence | Non
         if len(text) > room or any(set(text) & set(span.texts) for span in chosen):
             continue
         if kind == "emoji":
-            if not ends or draw.below(4):  # easy to place, and they fit everywhere
+            if not ends or draw.below(4):  # emoji are easy and fit everywhere, so they are drawn less often
                 continue
             end = ends.pop(draw.below(len(ends)))
             places = [(0, 0) if end == "first" else (len(each), len(each)) for each in pair]
@@ -181,7 +183,7 @@ def built(pair: tuple[str, str], lexicon: Lexicon, spans: int) -> Sentence | Non
 
 
 def _is_noun(side: list[Word], at: int, source: str) -> bool:
-    """As far as the words beside it tell: a number or a name may stand for it."""
+    """Guess from the neighbouring words whether this is a noun or a name, which a span can replace."""
     word, start, stop = side[at]
     if source[start].isupper() and at > 0:
         return not word.startswith("i'")
@@ -200,7 +202,7 @@ class _Draw:
 
 
 def in_place(n: int, sentence: Sentence, translation: str, lexicon: Judge) -> tuple[bool, bool]:
-    """Whether the n-th span of a sentence stands in its place, and whether words could tell."""
+    """Whether the n-th span of a sentence is in place, and whether words decided it."""
     span, mark = sentence.spans[n], f"\ue100{n}\ue101"
     text = marked(translation, sentence)
     tokens = [token.lower() for token in _TOKEN.findall(text)]

@@ -1,11 +1,12 @@
-"""One LSTM and one GRU layer, forward and backward, beside torch.nn.LSTM and torch.nn.GRU on the CPU.
+"""Compare one LSTM and one GRU layer, forward and backward, with torch.nn.LSTM and torch.nn.GRU on the CPU.
 
     python benchmarks/recurrent.py [--rounds 15] [--steps 3] [--kinds lstm,gru] [--threads 1,2]
 
-64 sequences, 256 inputs and 256 units: of 20 steps each, and of 5 to 35, which torch is given packed and padded. Each
-contender has a process of its own, asked in alternating order; outputs and derivatives are compared first. Ratios are
-torch's time by ours in the same round: above 1, Dragoman is faster. The last column is the median ratio of processor
-time, which others at work on the machine disturb less. Two threads: ours are two shards of the batch.
+64 sequences, 256 inputs and 256 units, with 20 steps each and with 5 to 35 steps; torch gets the latter both packed and
+padded. Each contender runs in its own process, in alternating order. Outputs and derivatives are compared first. Ratios
+are torch's time divided by ours in the same round: above 1, Dragoman is faster. The last column is the median ratio of
+processor time, which other work on the machine disturbs less. With two threads, each of ours takes one shard of the
+batch.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ from recurrent_contenders import Ours, Torch, draw
 from dragoman.bench.machine import machine_facts
 from dragoman.bench.rounds import OURS, alternate, ratios
 
-TOLERANCE = 2e-4  # of the largest number
+TOLERANCE = 2e-4  # relative to the largest value
 
 
 def serve(contender: str, kind: str, directory: Path, threads: int) -> None:
-    """Answer requests, a line each: where to write what was found, or how many steps to time."""
+    """Answer requests, one per line: a path to write outputs and gradients to, or a number of steps to time."""
     name, _, form = contender.partition(" ")
     given = dict(np.load(directory / "given.npz"))
     made: Any = (Ours if name == OURS else Torch)(kind, form, given, threads)
@@ -48,7 +49,7 @@ def serve(contender: str, kind: str, directory: Path, threads: int) -> None:
 
 
 class Contender:
-    """A process that serves."""
+    """A process that runs `serve`."""
 
     def __init__(self, name: str, kind: str, directory: Path, threads: int) -> None:
         self.name, self.processor = name, list[float]()
@@ -75,7 +76,7 @@ class Contender:
 
 
 def compare(contenders: list[Contender], directory: Path) -> None:
-    """Outputs and derivatives of all are those of the first, up to rounding."""
+    """Check that all outputs and derivatives equal those of the first contender, up to rounding."""
     found = []
     for i, contender in enumerate(contenders):
         contender.ask(str(directory / f"found{i}.npz"))

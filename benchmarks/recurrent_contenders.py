@@ -1,4 +1,4 @@
-"""What benchmarks/recurrent.py measures: one recurrent layer with its inputs' product, ours and torch's."""
+"""The contenders of benchmarks/recurrent.py: one recurrent layer with its input product, ours and torch's."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from dragoman.graph import Array
 
 SAMPLES, INPUTS, UNITS = 64, 256, 256
 BLOCKS = {"lstm": 4, "gru": 3}
-ORDER = {"lstm": (1, 0, 3, 2), "gru": (0, 1, 2)}  # block i of ours is this block of torch's
-SIGNS = {"lstm": (1, 1, 1, 1), "gru": (1, -1, 1)}  # torch's update gate says what is kept
+ORDER = {"lstm": (1, 0, 3, 2), "gru": (0, 1, 2)}  # our block i is this block of torch
+SIGNS = {"lstm": (1, 1, 1, 1), "gru": (1, -1, 1)}  # torch's update gate is 1 minus ours
 NAMES = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0")
 
 
 def draw(kind: str, ragged: bool, place: Path) -> None:
-    """What all contenders are given: rows one sequence after the other, weights as torch lays them out."""
+    """Write the input of all contenders: the rows of one sequence after another, and weights in torch's layout."""
     rng = np.random.default_rng(0)
     lengths = rng.integers(5, 36, SAMPLES) if ragged else np.full(SAMPLES, 20)
     rows, width, scale = int(lengths.sum()), BLOCKS[kind] * UNITS, UNITS**-0.5
@@ -29,7 +29,7 @@ def draw(kind: str, ragged: bool, place: Path) -> None:
 
 
 class Ours:
-    """`linear` and the recurrence through the graph, a shard of the batch on each thread."""
+    """`linear` and the recurrence through the graph, one shard of the batch per thread."""
 
     def __init__(self, kind: str, form: str, given: dict[str, Array], threads: int) -> None:
         from threadpoolctl import threadpool_limits
@@ -93,7 +93,7 @@ class Ours:
 
 
 class Torch:
-    """torch.nn's module; form: padded, or packed. What packing itself costs is not counted."""
+    """The module of torch.nn, with padded or packed input. The cost of packing is not measured."""
 
     def __init__(self, kind: str, form: str, given: dict[str, Array], threads: int) -> None:
         import torch

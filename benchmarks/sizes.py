@@ -1,10 +1,10 @@
-"""How good a translator gets for its size, epochs and dropout, for so many pairs: what the defaults are chosen from.
+"""Measure translation quality by corpus size, preset, epochs and dropout. The defaults are chosen from these runs.
 
     python benchmarks/sizes.py eng-spa.tsv.gz --pairs 5000 --preset medium --epochs 40 --dropout 0.3
 
-The pairs are drawn from the file with one seed, 90 % train and 5 % validate (split by source, so nothing leaks), and
-the best weights by the validation error translate up to 2,000 validation sentences. One JSON line is printed and
-appended to --results. `--table` prints the recorded runs.
+The pairs are drawn from the file with a fixed seed; 90 % are used for training and 5 % for validation (split by source,
+so that nothing leaks). The weights with the lowest validation error translate up to 2,000 validation sentences. One
+JSON line is printed and appended to --results. `--table` prints the recorded runs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SCORED = 2000
 
 
 def sampled(file: Path, pairs: int, work: Path) -> Path:
-    """A file with so many of the pairs, the same ones each time."""
+    """Write a file with this many pairs, the same ones every time."""
     work.mkdir(parents=True, exist_ok=True)
     chosen = work / f"pairs-{pairs}.tsv"
     if not chosen.exists():

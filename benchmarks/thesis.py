@@ -1,11 +1,11 @@
-"""The thesis's experiment (chapter 6): Small, Medium and Large on English-Spanish, its three tables beside ours.
+"""Repeat the thesis's experiment (chapter 6): Small, Medium and Large on English-Spanish, its three tables and ours.
 
     python benchmarks/thesis.py eng-spa.tsv.gz --presets small --epochs 12
 
-The file is the one the thesis used (118,964 pairs; `dragoman data get eng-spa` fetches it). Conditions: WordPiece of
-4562 and 6134 labels learnt on the training part, cased, the end label counted, 60/20/20 dealt by sample as in the
-thesis (--split source keeps equal sources together, as any new work should). Every preset is trained and tested in a
-process of its own, so that its peak memory is its own. The same command again goes on where it stopped.
+The file is the one used in the thesis (118,964 pairs; `dragoman data get eng-spa` downloads it). Conditions: WordPiece
+with 4562 and 6134 tokens learnt on the training part, cased, the end token counted, split 60/20/20 by sample as in the
+thesis (--split source keeps equal sources together, as any new work should). Every preset is trained and tested in its
+own process, so that peak memory is measured separately. Run the same command again to resume.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def settings(arguments: argparse.Namespace, preset: str) -> dict[str, Any]:
 
 
 def run(arguments: argparse.Namespace, preset: str) -> dict[str, Any]:
-    """Train and test one preset, in this process."""
+    """Train and test one preset in this process."""
     import resource
 
     from threadpoolctl import threadpool_limits
@@ -106,7 +106,7 @@ def place(arguments: argparse.Namespace, preset: str) -> Path:
 
 
 def tables(rows: list[dict[str, Any]]) -> str:
-    """The thesis's three tables, its figures first and ours beside them."""
+    """The thesis's three tables: its figures first, then ours."""
     lines = ["| size | d, d_p, h, tau | parameters, thesis | ours |", "|---|---|---|---|"]
     for row in rows:
         c = named_preset(row["preset"], *VOCABULARIES)

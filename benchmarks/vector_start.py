@@ -1,11 +1,11 @@
-"""Whether a translator of few pairs gains by word vectors learnt from more text: start.vectors.
+"""Measure whether word vectors learnt from more text help a translator with few pairs (start.vectors).
 
     python benchmarks/vector_start.py eng-spa.tsv.gz --pairs 5000 --seeds 0,1,2
 
-The distinct English sentences of the file are dealt by chance into three: so many pairs to train the translator on,
-2,000 to test it on, and the rest, of which each side alone is a text that vectors are learnt from. Then the preset
-small is trained without vectors, with vectors that are trained further, and with vectors that stay, on the same pairs,
-each with every seed. BLEU and chrF are of a beam of 4.
+The distinct English sentences of the file are split at random into three parts: --pairs pairs to train the translator,
+2,000 to test it, and the rest. Word vectors are learnt from each side of the rest. Then the preset small is trained on
+the same pairs without vectors, with vectors that are trained further, and with frozen vectors, once with every seed.
+BLEU and chrF are measured with a beam of 4.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Pair = tuple[str, str]
 
 
 def dealt(file: Path, count: int) -> tuple[list[Pair], list[Pair], list[Pair]]:
-    """(to train on, to test on, the rest); no English sentence stands in two of them."""
+    """(training pairs, test pairs, the rest); no English sentence occurs in two of them."""
     by_source: dict[str, list[str]] = {}
     with gzip.open(file, "rt", encoding="utf-8") as lines:
         for line in lines:

@@ -1,14 +1,14 @@
-"""Word vectors beside gensim's: the same text, the same settings; how good, and how fast.
+"""Compare word vectors with gensim's: quality and speed, with the same text and settings.
 
     python benchmarks/vectors.py --pairs eng-spa.tsv.gz --rounds 3
 
 Quality, each over several seeds:
-  truth    a text made of words with known positions; the rank correlation of learnt cosines with the true ones
-  overlap  English sentences (with --pairs); how many of the 10 nearest words of frequent words two runs have in common:
-           ours and gensim's, beside two of gensim's with different seeds, which is the noise
-Speed: words of the text a second while learning, on 1 and 2 threads, the best of the rounds, the two taking turns; and
-the same by processor time, which other work on the machine disturbs less. gensim is given its sentences in memory, as
-lists of words, and counting them is not measured.
+  truth    a synthetic text of words with known positions: rank correlation of the learnt cosines with the true ones
+  overlap  English sentences (with --pairs): the share of the 10 nearest words of frequent words that two runs have in
+           common, for ours and gensim's, and for two gensim runs with different seeds, which shows the noise
+Speed: words per second during training, on 1 and 2 threads, the best of the rounds, with the two alternating; also by
+processor time, which other work on the machine disturbs less. gensim gets its sentences in memory, as lists of words,
+and counting the words is not measured.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ SETTINGS = VectorSettings(split="spaces")
 
 
 def made_up_text(path: Path, words: int = 1000, lines: int = 40_000, length: int = 12, depth: int = 6) -> Array:
-    """A line is about a direction, and words near it are likely there. The true positions, [words, depth]."""
+    """Write a text in which each line has a random topic direction and favours words near it.
+
+    Returns the true positions, [words, depth].
+    """
     rng = np.random.default_rng(0)
     positions = rng.standard_normal((words, depth))
     positions /= np.linalg.norm(positions, axis=1, keepdims=True)
@@ -61,12 +64,12 @@ def english(pairs: Path, path: Path) -> None:
 
 
 def clocks() -> Array:
-    """Seconds on the wall, and of processor time."""
+    """Wall time and processor time, in seconds."""
     return np.array([time.perf_counter(), time.process_time()])
 
 
 def theirs(lines: list[list[str]], s: VectorSettings) -> tuple[WordVectors, Array]:
-    """gensim's vectors, and the seconds that learning took."""
+    """gensim's vectors and the seconds of training."""
     model = gensim.models.Word2Vec(
         vector_size=s.depth,
         window=s.window,
@@ -87,7 +90,7 @@ def theirs(lines: list[list[str]], s: VectorSettings) -> tuple[WordVectors, Arra
 
 
 def ours(path: Path, s: VectorSettings) -> tuple[WordVectors, Array]:
-    """Our vectors, and the seconds that learning took: from the first block on, which may compile."""
+    """Our vectors and the seconds of training, not counting the first block, which may compile kernels."""
     told: list[tuple[Array, Progress]] = []
     vectors = train_vectors(path, s, lambda progress: told.append((clocks(), progress)))
     (start, first), (end, last) = told[0], told[-1]
@@ -99,7 +102,7 @@ def ranks(x: Array) -> Array:
 
 
 def agreement_with_truth(vectors: WordVectors, positions: Array) -> float:
-    """Spearman's correlation of the cosines of all pairs with the true ones."""
+    """Spearman's rank correlation of the learnt cosines of all pairs with the true ones."""
     known = [number for number in range(len(positions)) if f"w{number}" in vectors]
     learnt = vectors.cosines([f"w{number}" for number in known])
     true = positions[known] @ positions[known].T

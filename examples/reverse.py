@@ -1,7 +1,7 @@
-"""The first task of every sequence model: write a sequence backwards. A sound network gets all of it right.
+"""Train a Transformer to reverse sequences. A correct implementation gets every test sequence right.
 
-The four components of a training, composed by hand: dataset, network, loss index, optimization algorithm.
-Run it with `python examples/reverse.py`; it takes some seconds.
+The four components of training are put together by hand: dataset, network, loss, optimization algorithm.
+Run it with `python examples/reverse.py`; it takes a few seconds.
 """
 
 import sys

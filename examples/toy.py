@@ -1,6 +1,6 @@
-"""The toy of the book's section 7.2: 8 words, 20 hidden units, 748 parameters, and one sentence to say.
+"""The toy example of the book's section 7.2: 8 words, 20 hidden units, 748 parameters, and one sentence to learn.
 
-The network reads a word and tells which one comes next. Run it with `python examples/toy.py`; it takes a second.
+The network reads a word and predicts the next one. Run it with `python examples/toy.py`; it takes a second.
 """
 
 import itertools
