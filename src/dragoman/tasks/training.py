@@ -34,7 +34,7 @@ from dragoman.training import Callback, Checkpoints, History, Outcome, Validatio
 from dragoman.training.budget import BudgetPlan
 from dragoman.training.checkpoints import PARTIAL, average, explain_write_errors
 from dragoman.training.interrupts import Interrupts
-from dragoman.training.loop import Training
+from dragoman.training.loop import Saving, Training
 from dragoman.training.tensorboard import TensorBoard
 from dragoman.training.workers import Workers, check_threads
 from dragoman.wording import counted
@@ -276,34 +276,31 @@ class TranslatorTraining:
             self.watch.notice(f"{self.lost}; restored from the configuration and the data")
 
     def _training(self) -> Training:
-        s, out = self.settings, self.out
-        checkpoints = None
-        if out is not None:
-            checkpoints = Checkpoints(out / "checkpoints", max(s.checkpoints.keep, s.checkpoints.average))
-            checkpoints.prepare()
+        s, optimizer = self.settings, self.settings.optimizer
         return Training(
             self.network,
-            BatchStream(self.dataset.part("training"), components.batching(s.optimizer), s.seed),
-            components.optimizer(s.optimizer),
-            components.schedule(s.optimizer),
+            BatchStream(self.dataset.part("training"), components.batching(optimizer), s.seed),
+            components.optimizer(optimizer),
+            components.schedule(optimizer),
             components.stopping(s.stopping),
             components.loss_index(s.loss),
-            clip=math.inf if s.optimizer.clip is None else s.optimizer.clip,
-            seed=s.seed,
-            watch=self.watch,
-            validation=self._validation(),
-            accumulate=s.optimizer.accumulate,
-            own_outputs=components.own_outputs(s.optimizer),
-            averaging=s.optimizer.averaging,
-            checkpoints=checkpoints,
-            save_every=60 * s.checkpoints.minutes,
-            history=None if out is None else History(out / "history.jsonl"),
-            interrupted=self.interrupts.told,
-            on_best=self._keep,
-            workers=Workers(s.threads or 1),
+            components.step_settings(optimizer, s.seed),
+            self.watch,
+            self._validation(),
+            self._saving(),
+            self.interrupts.told,
+            Workers(s.threads or 1),
+            evaluate_first=self.base is not None,
             plan=self._plan(),
-            judge_start=self.base is not None,
         )
+
+    def _saving(self) -> Saving:
+        s, out = self.settings.checkpoints, self.out
+        if out is None:
+            return Saving(on_best=self._keep)
+        checkpoints = Checkpoints(out / "checkpoints", max(s.keep, s.average))
+        checkpoints.prepare()
+        return Saving(checkpoints, 60 * s.minutes, History(out / "history.jsonl"), self._keep)
 
     def _plan(self) -> BudgetPlan | None:
         """Steps that the clock plans; without a budget, which a resumed training may lack, the last plan stays."""
@@ -357,13 +354,14 @@ class TranslatorTraining:
 
     def _average_checkpoints(self, training: Training) -> None:
         """The mean of the last checkpoints, kept if the validation part says that it is better than the best."""
-        if training.checkpoints is None or training.validation is None:
+        checkpoints, validation = training.saving.checkpoints, training.validation
+        if checkpoints is None or validation is None:
             return
-        places = training.checkpoints.steps()[-self.settings.checkpoints.average :]
-        self.network.theta.assign(average(places, "theta" if training.average is None else "average"))
-        found = training.validation.evaluate(self.network, training.workers)
-        scores = training.validation.scores(self.network) if training.validation.scores else {}
-        better = training.validation.score(found, scores) > training.best_score
+        places = checkpoints.steps()[-self.settings.checkpoints.average :]
+        self.network.theta.assign(average(places, "theta" if training.step.average is None else "average"))
+        found = validation.evaluate(self.network, training.workers)
+        scores = validation.scores(self.network) if validation.scores else {}
+        better = validation.score(found, scores) > training.progress.best_score
         verdict = "better than the best alone, so it is kept" if better else "not better than the best, so it is left"
         self.watch.notice(f"the mean of the last {len(places)} checkpoints: {found}; {verdict}")
         if better:
@@ -396,13 +394,13 @@ class TranslatorTraining:
         return forgetting.compare(base, self.translator, self.dataset) if known is None else known
 
     def _take_best(self, training: Training) -> None:
-        theta, last = self.network.theta, training.average
+        theta, last = self.network.theta, training.step.average
         if self.out is None:
             best = last if self.best is None else self.best
             if best is not None:
                 theta.assign(best)
             return
-        checkpoints = training.checkpoints
+        checkpoints = training.saving.checkpoints
         assert checkpoints is not None
         judged = checkpoints.named("best") is not None or (self.out / directory_of.WEIGHTS).exists()
         if training.validation is None or not judged:  # the last weights are the best

@@ -14,15 +14,15 @@ from dragoman.operations import DropoutKey
 SITE = 2**31  # of the draw among the sites of a network's dropout, which are few
 
 
-class Writing(Protocol):
-    """A network that writes label by label."""
+class StepwiseDecoder(Protocol):
+    """A network that writes token by token."""
 
     def encode(self, batch: Batch) -> Any: ...
 
     def step(self, state: Any, labels: Array) -> tuple[Array, Any]: ...
 
 
-def with_own_outputs(network: Writing, batch: Batch, share: float, noise: DropoutKey) -> Batch:
+def with_own_outputs(network: StepwiseDecoder, batch: Batch, share: float, noise: DropoutKey) -> Batch:
     """The batch with a share of the labels read replaced by what the network itself writes there.
 
     What is fed back is the most probable label (book, (7.3): T is the argmax and then its embedding), and nothing is
