@@ -86,7 +86,7 @@ def test_nothing_but_pairs_that_are_too_long(tmp_path: Path) -> None:
 
 def test_a_pair_that_is_too_long_is_not_evaluated(translator: Translator) -> None:
     long = " ".join(WORDS[:LONGEST])
-    with pytest.raises(DataError, match=r"pair 2 has a side of .* labels, more than the 2,000 that can be evaluated"):
+    with pytest.raises(DataError, match=r"pair 2 has a side of .* tokens, more than the 2,000 that can be evaluated"):
         translator.evaluate([PAIRS[0], (PAIRS[1][0], long)])
 
 
