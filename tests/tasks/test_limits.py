@@ -50,7 +50,7 @@ def test_a_pair_of_many_words_is_left_out_and_told(tmp_path: Path) -> None:
     assert sum(len(training.dataset.part(name)) for name in ("training", "validation", "testing")) == 100
     assert sum(training.dataset.about["parts"].values()) == 100
     told = next(warning for warning in warnings if "left out" in warning)
-    assert told.startswith("1 pair was left out, with a side of more than 2,000 labels: pair 101, of ")
+    assert told.startswith("1 pair was left out, with a side of more than 2,000 tokens: pair 101, of ")
     assert "(The man sees the house." in told
     assert "set data.maximum" in told
 
