@@ -166,9 +166,17 @@ class Batch:
         for i, reference in enumerate(references):
             if len(reference) < 2:
                 raise LabelError(f"reference {i} has {len(reference)} labels; it needs at least its start and its end")
-        labels, offsets = _concatenate([reference[:-1] for reference in references])
-        targets, _ = _concatenate([reference[1:] for reference in references])
-        return cls(labels, offsets, targets, (targets != PAD).astype(np.float32), cls.pack(sources))
+        return cls.shifted(*_concatenate(references), cls.pack(sources))
+
+    @classmethod
+    def shifted(cls, labels: Array, offsets: Array, source: Batch) -> Batch:
+        """The same of references that are packed already, each of at least two labels."""
+        read, compared = np.ones(len(labels), bool), np.ones(len(labels), bool)
+        read[offsets[1:] - 1] = False
+        compared[offsets[:-1]] = False
+        targets = labels[compared]
+        weights = (targets != PAD).astype(np.float32)
+        return cls(labels[read], offsets - np.arange(len(offsets)), targets, weights, source)
 
 
 def _concatenate(sequences: Sequence[Sequence[int] | Array]) -> tuple[Array, Array]:

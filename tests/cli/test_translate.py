@@ -271,7 +271,7 @@ def test_json_warns_of_each_line(undertrained: Path, run: Run) -> None:
         (["MODEL", "text", "--sample", "--best", "2"], "sampling gives one translation a text"),
         (["MODEL", "text", "--sample", "--temperature", "0"], "temperature"),
         (["MODEL", "text", "--sample", "--top-p", "2"], "top_p"),
-        (["MODEL", "text", "--maximum", "0"], "at least one label"),
+        (["MODEL", "text", "--maximum", "0"], "at least one token"),
         (["MODEL", "--prefix", "x"], "--prefix goes with one TEXT"),
         (["MODEL", "-", "--prefix", "x"], "--prefix goes with one TEXT"),
     ],

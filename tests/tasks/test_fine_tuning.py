@@ -190,7 +190,7 @@ def test_the_batches_of_a_mixture_are_those_of_its_pairs(taught: Path) -> None:
     order += [item for item in items if item >= len(part.samples)]
     sources, references = list(part.texts("source")), list(part.texts("reference"))
     pairs = [(sources[item], references[item]) for item in order]
-    [expected] = translator._batches(pairs)
+    [expected] = translator._scorer.batches(pairs)
     assert batch.source is not None
     assert expected.source is not None
     for found, wanted in ((batch, expected), (batch.source, expected.source)):

@@ -50,7 +50,7 @@ def test_a_pair_of_many_words_is_left_out_and_told(tmp_path: Path) -> None:
     assert sum(len(training.dataset.part(name)) for name in ("training", "validation", "testing")) == 100
     assert sum(training.dataset.about["parts"].values()) == 100
     told = next(warning for warning in warnings if "left out" in warning)
-    assert told.startswith("1 pair was left out, with a side of more than 2,000 labels: pair 101, of ")
+    assert told.startswith("1 pair was left out, with a side of more than 2,000 tokens: pair 101, of ")
     assert "(The man sees the house." in told
     assert "set data.maximum" in told
 
@@ -86,7 +86,7 @@ def test_nothing_but_pairs_that_are_too_long(tmp_path: Path) -> None:
 
 def test_a_pair_that_is_too_long_is_not_evaluated(translator: Translator) -> None:
     long = " ".join(WORDS[:LONGEST])
-    with pytest.raises(DataError, match=r"pair 2 has a side of .* labels, more than the 2,000 that can be evaluated"):
+    with pytest.raises(DataError, match=r"pair 2 has a side of .* tokens, more than the 2,000 that can be evaluated"):
         translator.evaluate([PAIRS[0], (PAIRS[1][0], long)])
 
 

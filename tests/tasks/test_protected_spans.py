@@ -227,7 +227,7 @@ def test_a_lost_span_goes_where_the_network_finds_it_likeliest(monkeypatch: pyte
     def liked(unit: object, texts: list[str]) -> list[float]:
         return [100.0 * (f"ve {STANDINS[0]} la" in text) for text in texts]
 
-    monkeypatch.setattr(translator, "_likelihoods", liked)
+    monkeypatch.setattr(translator._scorer, "likelihoods", liked)
     assert translator.translate(["The man sees 5 houses."]) == ["El hombre ve 5 la casa."]
 
 
@@ -235,14 +235,18 @@ def test_a_span_written_too_often_stays_once(monkeypatch: pytest.MonkeyPatch) ->
     translator = Translator.load(undertrained())
     five, other = STANDINS[:2]
     writing(translator, f"El {five} hombre ve {five} la {other} casa.", monkeypatch)
-    monkeypatch.setattr(translator, "_likelihoods", lambda unit, texts: [float(f"ve {five}" in t) for t in texts])
+    monkeypatch.setattr(
+        translator._scorer, "likelihoods", lambda source, texts: [float(f"ve {five}" in t) for t in texts]
+    )
     assert translator.translate(["The man sees 5 houses."]) == ["El hombre ve 5 la casa."]
 
 
 def test_what_stands_inside_a_sentence_is_not_put_behind_its_full_stop(monkeypatch: pytest.MonkeyPatch) -> None:
     translator = Translator.load(undertrained())
     writing(translator, "El hombre.", monkeypatch)
-    monkeypatch.setattr(translator, "_likelihoods", lambda unit, texts: [100.0 * (t[-1] in STANDINS) for t in texts])
+    monkeypatch.setattr(
+        translator._scorer, "likelihoods", lambda source, texts: [100.0 * (t[-1] in STANDINS) for t in texts]
+    )
     assert translator.translate(["The man sees 5 houses."])[0].endswith(".")
     assert translator.translate(["The man sees houses. 5"]) == ["El hombre. 5"]
 

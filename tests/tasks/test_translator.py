@@ -216,7 +216,7 @@ def test_the_maximum_counts_labels(word_translator: Translator) -> None:
         ({"alternatives": 5}, "5 alternatives need a beam as wide, got 4"),
         ({"alternatives": 0}, "not 0"),
         ({"sample": True, "alternatives": 2}, "sampling gives one translation a text"),
-        ({"maximum": 0}, "at least one label"),
+        ({"maximum": 0}, "at least one token"),
         ({"sample": True, "temperature": 0}, "temperature"),
         ({"sample": True, "top_k": 0}, "top_k"),
         ({"sample": True, "top_p": 1.5}, "top_p"),

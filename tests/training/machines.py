@@ -17,7 +17,7 @@ from dragoman.training import Checkpoints, History, Stopping, Validation, loop
 from dragoman.training.budget import BudgetPlan
 from dragoman.training.loop import Training
 from tests.training.perceptrons import Perceptrons, Rows
-from tests.training.small_trainings import POINTS, Heard, judged_points
+from tests.training.small_trainings import POINTS, Heard, grouped, judged_points
 
 BUDGET = 100.0
 Pace = Callable[[float], float]  # seconds of a step that begins at a time
@@ -60,7 +60,7 @@ class Machine:
         plan = BudgetPlan(BUDGET, planned, 1.0, self.evaluation)
         stream = BatchStream(self.samples(), Batching(5), seed=3)
         schedule = more.pop("schedule", Cosine(0.02, planned, planned // 10))
-        return Training(Perceptrons(3, 2), stream, Adam(), schedule, **{**given, "plan": plan, **more})
+        return Training(Perceptrons(3, 2), stream, Adam(), schedule, **grouped({**given, "plan": plan, **more}))
 
 
 def changing(after: float, factor: float) -> Pace:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,8 @@ from dragoman.loss import CrossEntropy, Loss, LossIndex, MeanSquaredError, Regul
 from dragoman.networks import Network
 from dragoman.optimization import Adam, AdamW, Constant, Cosine, Momentum, Optimizer, Plateau, RMSprop
 from dragoman.training import Callback, Checkpoints, History, Record, Stopping, Validation
-from dragoman.training.loop import Training
+from dragoman.training.loop import Saving, Training
+from dragoman.training.step import StepSettings
 from dragoman.training.workers import Workers
 from tests.training.perceptrons import Perceptrons, Rows
 
@@ -96,7 +97,18 @@ class Case:
             checkpoints.prepare()
             given |= {"checkpoints": checkpoints, "history": History(directory / "history.jsonl")}
         stream = BatchStream(self.samples, Batching(5), seed=3)
-        return Training(network, stream, self.optimizer(), self.schedule(), **given)
+        return Training(network, stream, self.optimizer(), self.schedule(), **grouped(given))
+
+
+def grouped(settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings by their own names as those of a `Training`: of the step, of what it saves, and the rest"""
+    left = dict(settings)
+
+    def taken(kind: Any, renamed: dict[str, str]) -> Any:
+        names = [field.name for field in fields(kind)]
+        return kind(**{name: left.pop(renamed.get(name, name)) for name in names if renamed.get(name, name) in left})
+
+    return {"settings": taken(StepSettings, {}), "saving": taken(Saving, {"every": "save_every"}), **left}
 
 
 def dropping(**settings: Any) -> Callable[[], Transformer]:

@@ -21,13 +21,14 @@ from dragoman.optimization import Adam, Constant, GradientDescent, Momentum
 from dragoman.training import Stopping
 from dragoman.training.loop import Training
 from tests.training.perceptrons import Perceptrons
-from tests.training.small_trainings import CURVE, POINTS, TRAINING, Case, Heard, small_transformer
+from tests.training.small_trainings import CURVE, POINTS, TRAINING, Case, Heard, grouped, small_transformer
 
 
 def stepped(network: Network, batches: list[Batch], accumulate: int, **more: Any) -> Training:
     """A training after it has used up the batches"""
     optimizer, schedule = more.pop("optimizer", GradientDescent()), more.pop("schedule", Constant(0.1))
-    training = Training(network, batches, optimizer, schedule, Stopping(100), accumulate=accumulate, **more)
+    settings = grouped({"accumulate": accumulate, **more})
+    training = Training(network, batches, optimizer, schedule, Stopping(100), **settings)
     training.run()
     return training
 

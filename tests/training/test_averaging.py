@@ -29,7 +29,7 @@ def test_the_average_follows_its_formula(averaging: float) -> None:
     for t, theta in enumerate(heard.thetas, start=1):
         d = min(averaging, t / (t + 9))
         expected = d * expected + (1 - d) * theta
-    np.testing.assert_allclose(training.average, expected, rtol=1e-12)
+    np.testing.assert_allclose(training.step.average, expected, rtol=1e-12)
     assert np.abs(expected - heard.thetas[-1]).max() > 1e-4
 
 
@@ -38,21 +38,21 @@ def test_the_formula_of_the_first_steps_by_hand() -> None:
     training = Case(lambda: Perceptrons(1, 1), POINTS, GradientDescent, settings={"averaging": 0.9}).build()
     theta = training.network.theta
     theta.values[:] = 0.0
-    training.average = theta.values.copy()
+    training.step.average = theta.values.copy()
 
     def rise(*_: object) -> None:
         theta.values += 1.0
         training.optimizer.t += 1
 
     training.optimizer.update = rise  # type: ignore[method-assign]
-    training._differentiate = lambda batch, noise: (  # type: ignore[method-assign]
+    training.step.differentiate = lambda batch, key: (  # type: ignore[method-assign]
         LossIndex().evaluate(Perceptrons(3, 2), batch),
         np.zeros(2),
     )
     supply, found = iter(training.batches), []
     for _ in range(3):
-        training._step(supply)
-        found.append(training.average[0])
+        training.step.take([next(supply)], training.schedule)
+        found.append(training.step.average[0])
     first = 0.9 * 1
     second = 2 / 11 * first + 9 / 11 * 2
     third = 3 / 12 * second + 9 / 12 * 3
@@ -67,7 +67,7 @@ def test_training_goes_its_way_as_if_there_were_no_average(averaging: float) -> 
         validation = Validation(judged_pairs, every=1, scores=lambda network: {"parameters": network.count()})
         training = Case(dropping(), settings={"validation": validation}).build(averaging=setting, watch=heard)
         outcome = training.run()
-        runs.append((heard.thetas, [record.training for record in outcome.records], training.average))
+        runs.append((heard.thetas, [record.training for record in outcome.records], training.step.average))
     (plain, losses, nothing), (beside, as_before, average) = runs
     assert nothing is None
     assert average is not None
@@ -91,11 +91,11 @@ def test_evaluation_scores_and_what_is_kept_are_those_of_the_average() -> None:
     )
     (record,) = training.run().records
     theta = training.network.theta.values.copy()
-    assert training.average is not None
-    assert theta.tobytes() != training.average.tobytes()
+    assert training.step.average is not None
+    assert theta.tobytes() != training.step.average.tobytes()
     for (found,) in seen.values():
-        assert found.tobytes() == training.average.tobytes()
-    training.network.theta.assign(training.average)
+        assert found.tobytes() == training.step.average.tobytes()
+    training.network.theta.assign(training.step.average)
     plain = [LossIndex().evaluate(training.network, JUDGED.batch(np.arange(a, b))) for a, b in ((0, 5), (5, 7))]
     assert record.validation is not None
     assert record.validation.hits == sum(loss.hits for loss in plain)
@@ -121,13 +121,13 @@ def test_frozen_parameters_are_the_same_in_theta_and_average() -> None:
     training = CASES["frozen"].build()
     start = training.network.theta.values.copy()
     training.run()
-    assert training.average is not None
+    assert training.step.average is not None
     frozen = np.ones(len(start), bool)
     for segment in training.network.theta.trainable():
         frozen[segment] = False
     assert 0 < frozen.sum() < len(frozen)
-    assert training.average[frozen].tobytes() == start[frozen].tobytes()
-    assert (training.average[~frozen] != start[~frozen]).any()
+    assert training.step.average[frozen].tobytes() == start[frozen].tobytes()
+    assert (training.step.average[~frozen] != start[~frozen]).any()
 
 
 def test_the_average_is_saved_beside_theta(tmp_path: Path) -> None:
@@ -136,9 +136,9 @@ def test_the_average_is_saved_beside_theta(tmp_path: Path) -> None:
     found = Checkpoints(tmp_path / "checkpoints").load()
     assert found is not None
     assert found[0].keys() == {"theta", "m", "v", "average"}
-    assert training.average is not None
-    assert found[0]["average"].tobytes() == training.average.tobytes()
-    assert found[0]["theta"].tobytes() == training.network.theta.values.tobytes() != training.average.tobytes()
+    assert training.step.average is not None
+    assert found[0]["average"].tobytes() == training.step.average.tobytes()
+    assert found[0]["theta"].tobytes() == training.network.theta.values.tobytes() != training.step.average.tobytes()
 
 
 @pytest.mark.parametrize("averaging", [-0.1, 1.0, 1.5, float("nan")])
@@ -150,4 +150,4 @@ def test_a_decay_is_below_one(averaging: float) -> None:
 def test_without_averaging_there_is_no_average() -> None:
     training = CASE.build()
     training.run()
-    assert training.average is None
+    assert training.step.average is None

@@ -52,7 +52,7 @@ def test_a_score_decides_which_round_is_the_best(tmp_path: Path) -> None:
     assert handed == [4, 12, 20]
     checkpoints = Checkpoints(tmp_path / "checkpoints")
     assert (checkpoints.named("best"), checkpoints.named("latest")) == ("step-00000020", "step-00000024")
-    assert (training.best_score, training.bad_evaluations) == (5.0, 1)
+    assert (training.progress.best_score, training.progress.bad_evaluations) == (5.0, 1)
 
 
 @pytest.mark.parametrize(("best_by", "sign"), [("error", -1), ("accuracy", 1)])

@@ -16,6 +16,7 @@ from dragoman.graph import Array
 from dragoman.training import Checkpoints
 from dragoman.training import checkpoints as module
 from dragoman.training.checkpoints import PARTIAL, VERSION, average, read_arrays, replace_file
+from dragoman.training.loop import Saving
 from tests.training.small_trainings import CASES, After, left_in
 
 STATE = {"version": VERSION, "note": "ñandú", "number": 0.1, "nothing": None}
@@ -298,9 +299,10 @@ def test_a_training_without_a_checkpoint_does_not_resume(tmp_path: Path) -> None
 
 def test_a_training_makes_the_directory_it_needs(tmp_path: Path) -> None:
     training = CASES["Adam"].build()
-    training.checkpoints = Checkpoints(tmp_path / "not" / "yet" / "there")
+    checkpoints = Checkpoints(tmp_path / "not" / "yet" / "there")
+    training.saving = Saving(checkpoints)
     training.run()
-    assert names(training.checkpoints) == [8, 10]
+    assert names(checkpoints) == [8, 10]
 
 
 # What reaches the disk, and when

@@ -31,8 +31,8 @@ def spoil_theta(training: Training) -> Array:
 
 
 def spoil_average(training: Training) -> Array:
-    assert training.average is not None
-    return training.average[:1]
+    assert training.step.average is not None
+    return training.step.average[:1]
 
 
 SPOILED: dict[str, Callable[[Training], Array]] = {

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -178,7 +179,7 @@ def test_what_could_not_be_written_is_told_with_what_helps(tmp_path: Path, numbe
 
 def test_a_history_that_cannot_be_written_ends_the_training(tmp_path: Path) -> None:
     training = CASES["Adam"].build(tmp_path)
-    training.history = History(tmp_path / "missing" / "history.jsonl")
+    training.saving = replace(training.saving, history=History(tmp_path / "missing" / "history.jsonl"))
     with pytest.raises(DataError, match="could not be written"):
         training.run()
 
@@ -229,14 +230,14 @@ def test_a_gradient_that_explodes_is_found_before_theta_moves(tmp_path: Path, mo
     training = case.build(tmp_path, interrupted=After(5))
     training.run()
     broken = case.build(tmp_path)
-    differentiate = broken._differentiate
+    differentiate = broken.step.differentiate
 
     def exploding_gradient(*given: Any) -> Any:
         loss, gradient = differentiate(*given)
         gradient[1] = np.inf
         return loss, gradient
 
-    monkeypatch.setattr(broken, "_differentiate", exploding_gradient)
+    monkeypatch.setattr(broken.step, "differentiate", exploding_gradient)
     with pytest.raises(NonFiniteError, match=r"step 6: the norm of the gradient is inf.*checkpoint is step-00000005"):
         broken.run()
     assert broken.network.theta.values.tobytes() == training.network.theta.values.tobytes()

@@ -105,9 +105,7 @@ def test_what_was_frozen_can_be_trained_again() -> None:
     encoder = [parameter.slot for name, parameter in network.named_parameters() if name.startswith("encoder")]
     assert all(network.theta.values[slot].tobytes() == start[slot].tobytes() for slot in encoder)
     network.unfreeze("encoder")
-    again = Case().build()
-    again.network = network
-    again.run()
+    Case(lambda: network).build().run()
     assert all(network.theta.values[slot].tobytes() != start[slot].tobytes() for slot in encoder)
 
 

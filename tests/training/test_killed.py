@@ -167,7 +167,7 @@ def train(place):
     """Three rounds: better, better, worse; a checkpoint after every step"""
 
     def scores(network):
-        return {"quality": values[training.evaluations]}
+        return {"quality": values[training.progress.evaluations]}
 
     validation = Validation(judged_points, best_by="quality", scores=scores, every=2)
     training = Case(lambda: Perceptrons(3, 2), POINTS).build(

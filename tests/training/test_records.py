@@ -145,13 +145,13 @@ def test_speed_counts_labels_of_both_sides_and_no_evaluation(monkeypatch: pytest
         yield from judged_pairs()
 
     training = Case(settings={"validation": Validation(slow_validation)}).build(stopping=Stopping(epochs=2))
-    differentiate = training._differentiate
+    differentiate = training.step.differentiate
 
     def slow_step(*given: Any) -> Any:
         now[0] += 0.5
         return differentiate(*given)
 
-    monkeypatch.setattr(training, "_differentiate", slow_step)
+    monkeypatch.setattr(training.step, "differentiate", slow_step)
     first, second = training.run().records
     labels = sum(len(source) + len(reference) - 1 for source, reference in TRAINING.pairs)
     assert first.tokens_per_second == second.tokens_per_second == labels / 2.0
@@ -173,9 +173,9 @@ def test_the_validation_error_is_plain_and_of_the_average(averaging: float) -> N
     (record,) = training.run().records
     after = training.network.theta.values.copy()
     if averaging:
-        assert training.average is not None
-        assert np.abs(training.average - after).max() > 1e-3
-        training.network.theta.assign(training.average)
+        assert training.step.average is not None
+        assert np.abs(training.step.average - after).max() > 1e-3
+        training.network.theta.assign(training.step.average)
     plain = LossIndex().evaluate(training.network, JUDGED.batch(np.arange(7)))
     assert record.validation is not None
     assert record.validation.error == pytest.approx(plain.error, abs=1e-13)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -111,8 +112,7 @@ def test_checkpoints_are_saved_between_rounds_as_often_as_asked(tmp_path: Path) 
 
     for name, every in (("each", -1.0), ("none", 1e9)):
         training = CASES["Adam"].build(tmp_path, save_every=every)
-        training.checkpoints = Noting(tmp_path / name)
-        training.checkpoints.prepare()
+        training.saving = replace(training.saving, checkpoints=Noting(tmp_path / name))
         training.run()
     assert saved == [*range(1, 11), 4, 8, 10]
 
@@ -173,7 +173,7 @@ def test_a_goal_that_was_reached_ends_a_training_until_it_is_set_further(
     def build(stopping: Stopping) -> Any:
         training = CASES["Adam"].build(tmp_path, stopping=stopping)
         if not with_history:
-            training.history = None
+            training.saving = replace(training.saving, history=None)
         return training
 
     training = build(first)
@@ -282,10 +282,10 @@ def test_a_resumed_training_does_not_share_memory_with_what_it_read(tmp_path: Pa
     CASES["averaged"].build(tmp_path, interrupted=After(3)).run()
     one, other = (CASES["averaged"].build(tmp_path) for _ in range(2))
     for training in (one, other):
-        training.checkpoints = Checkpoints(tmp_path / "checkpoints")
+        training.saving = replace(training.saving, checkpoints=Checkpoints(tmp_path / "checkpoints"))
         training.resume()
     arrays = [
-        (training.network.theta.values, training.average, *training.optimizer.moments.values())
+        (training.network.theta.values, training.step.average, *training.optimizer.moments.values())
         for training in (one, other)
     ]
     for a, b in zip(*arrays, strict=True):
@@ -349,7 +349,7 @@ def test_history_and_checkpoint_agree_after_every_resumption(tmp_path: Path) -> 
     (tmp_path / "checkpoints" / "latest").write_text(earlier + "\n")
     training = CASES["Adam"].build(tmp_path)
     training.resume()
-    assert training.evaluations == len(history_of(tmp_path)) == int(earlier[5:]) // 4
+    assert training.progress.evaluations == len(history_of(tmp_path)) == int(earlier[5:]) // 4
 
 
 @pytest.mark.parametrize("keep", [0, -1])

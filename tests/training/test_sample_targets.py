@@ -30,6 +30,7 @@ from dragoman.optimization import Constant, GradientDescent
 from dragoman.training import Stopping, Validation
 from dragoman.training.loop import Training
 from dragoman.training.workers import Workers
+from tests.training.small_trainings import grouped
 
 SAMPLES, ROWS, INPUTS, CLASSES, RATE = 7, 6, 3, 4, 0.5
 RNG = np.random.default_rng(5)
@@ -145,7 +146,7 @@ def slope(network: Network, problem: Problem, weights: Array | None) -> Array:
 
 def training(network: Network, batches: Iterator[Batch], problem: Problem, threads: int, **settings: Any) -> Training:
     rules = {"stopping": Stopping(steps=1), "loss_index": LossIndex(problem.error)} | settings
-    return Training(network, batches, GradientDescent(), Constant(RATE), workers=Workers(threads), **rules)
+    return Training(network, batches, GradientDescent(), Constant(RATE), workers=Workers(threads), **grouped(rules))
 
 
 @networks

@@ -133,8 +133,8 @@ def test_a_training_on_threads_goes_where_one_thread_goes(workers: Workers, monk
         settings = {"accumulate": 2, "averaging": 0.5, "clip": 0.5}
         training = Case(dropping(dtype=np.float64), settings=settings).build(watch=heard, **given)
         training.run()
-        assert training.average is not None
-        found.append([*heard.thetas, training.average])
+        assert training.step.average is not None
+        found.append([*heard.thetas, training.step.average])
     for alone, together in zip(*found, strict=True):
         np.testing.assert_allclose(together, alone, rtol=0, atol=1e-9)
 

@@ -22,6 +22,7 @@ from dragoman.networks import Transformer, TransformerConfiguration, load_weight
 from dragoman.optimization import Adam, Constant, gradient_norm
 from dragoman.training import Stopping
 from dragoman.training.loop import Training
+from dragoman.training.step import StepSettings
 from dragoman.training.workers import Workers, physical_cores
 
 RATE = 1e-4
@@ -45,7 +46,7 @@ class Ours:
             Constant(RATE),
             Stopping(),
             LossIndex(CrossEntropy(material.about.get("smoothing", 0.0))),
-            material.about.get("clip", 1.0),
+            StepSettings(material.about.get("clip", 1.0)),
             workers=Workers(threads or physical_cores()),
         )
 
@@ -59,7 +60,8 @@ class Ours:
 
     def steps(self, count: int) -> None:
         for _ in range(count):
-            self.training._step(iter([self.batches[self.training.optimizer.t % len(self.batches)]]))
+            batch = self.batches[self.training.optimizer.t % len(self.batches)]
+            self.training.step.take([batch], self.training.schedule)
 
     def epoch(self) -> int:
         """A training of one epoch over the dataset beside the material, from opening it on; the labels it reads."""

@@ -150,18 +150,9 @@ class Part:
         return np.stack([store.lengths(self.samples) for store in self.dataset.labels], axis=1)
 
     def batch(self, items: Array) -> Batch:
-        """The packed batch of some items: sources beside references shifted by one (Batch.pairs, from the store)."""
-        chosen = self.samples[items]
-        source, source_offsets = self.dataset.labels[0].gather(chosen)
-        rows, offsets = self.dataset.labels[1].gather(chosen)
-        first = np.ones(len(rows), bool)
-        first[offsets[:-1]] = False
-        last = np.ones(len(rows), bool)
-        last[offsets[1:] - 1] = False
-        targets = rows[first]
-        shifted = offsets - np.arange(len(offsets))
-        weights = (targets != PAD).astype(np.float32)
-        return Batch(rows[last], shifted, targets, weights, Batch(source, source_offsets))
+        """The packed batch of some items, from the store."""
+        source, target = (store.gather(self.samples[items]) for store in self.dataset.labels)
+        return Batch.shifted(*target, Batch(*source))
 
     def padded_batch(self, items: Array, source_length: int, reference_length: int) -> Batch:
         """The thesis's layout: every source m_S long, every reference m_R + 1, pads as ordinary rows of weight 0."""

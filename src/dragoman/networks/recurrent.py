@@ -13,6 +13,7 @@ from dragoman.batch import Batch
 from dragoman.errors import ConfigurationError, ShapeError
 from dragoman.graph import Array, Value, value_of
 from dragoman.layers import CellKind, ForwardContext, Initializer, Perceptron, Recurrent, State, select_states
+from dragoman.networks.feedback import with_feedback
 from dragoman.networks.network import Configuration, Network
 from dragoman.operations.shapes import check_labels
 
@@ -100,11 +101,9 @@ class RecurrentNetwork(Network):
         return self.output(h), finals
 
     def fed_back(self, batch: Batch, taught: Array | None = None) -> Array:
-        """[N] the label that each step is fed: the target before where it is taught, else its own output before.
+        """[N] the label fed to each step: the target before where `taught` is True, else its own output before.
 
-        taught  [N] True where the target is fed; None: everywhere, or nowhere in a batch without targets.
-        Between always and never lies scheduled sampling. Nothing is passed back through a label, so it does not
-        matter that they are found before the recorded pass.
+        taught  None: everywhere, or nowhere in a batch without targets; a part of them is scheduled sampling
         """
         fed, later = np.full(len(batch.labels), NONE), np.flatnonzero(batch.positions > 0)
         if batch.targets is not None:
@@ -113,15 +112,13 @@ class RecurrentNetwork(Network):
             taught = np.full(len(fed), batch.targets is not None)
         if taught[later].all():
             return fed
-        x, state, alive = self.rows(batch), self.encode(batch), batch.lengths >= 0
-        for t in range(batch.lengths.max(initial=0)):
-            here = batch.lengths > t
-            state, alive = state.select(np.flatnonzero(here[alive])), here
-            rows = batch.offsets[:-1][here] + t
-            if t:
-                fed[rows] = np.where(taught[rows], fed[rows], state.fed)
-            _, state = self._advance(replace(state, fed=fed[rows]), x[rows])
-        return fed
+        x = self.rows(batch)
+
+        def step(state: RecurrentNetworkState, rows: Array, labels: Array) -> tuple[Array, RecurrentNetworkState]:
+            _, state = self._advance(replace(state, fed=labels), x[rows])
+            return state.fed, state
+
+        return with_feedback(batch, self.encode(batch), fed, ~taught, step)
 
     def rows(self, batch: Batch) -> Array:
         """x [N, p]: the rows themselves, or the unit vectors of labels."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 
 from dragoman.batch import Batch
@@ -27,6 +28,7 @@ from dragoman.optimization import (
 )
 from dragoman.tasks.configuration import LossSettings, OptimizerSettings, StoppingSettings
 from dragoman.training import Stopping
+from dragoman.training.step import StepSettings
 
 EVALUATED = 128  # sentences a batch when nothing is learnt
 PARTS_OF = {
@@ -81,8 +83,13 @@ def schedule(settings: OptimizerSettings) -> Schedule:
     return falling(s.rate, max(steps, warm_up + 1), warm_up)
 
 
-def own_outputs(settings: OptimizerSettings) -> Callable[[int], float]:
-    """Scheduled sampling: the share grows evenly from 0 to what is asked for while training lasts."""
+def step_settings(settings: OptimizerSettings, seed: int) -> StepSettings:
+    clip = math.inf if settings.clip is None else settings.clip
+    return StepSettings(clip, seed, settings.accumulate, settings.averaging, scheduled_sampling(settings))
+
+
+def scheduled_sampling(settings: OptimizerSettings) -> Callable[[int], float]:
+    """The share grows evenly from 0 to what is asked for while training lasts."""
     share, steps = settings.scheduled_sampling, settings.schedule_steps or 1
     return lambda t: share * min(1.0, t / steps)
 

@@ -58,30 +58,31 @@ def choose_size(
 
     judged  whether there is a validation part, which patience needs
     """
-    asked = configuration(given)
+    recipe, preset, model = given.get("recipe", "modern"), given.get("preset"), given.get("start", {}).get("model")
     if base is None:
-        return configuration(merged(_decided_size(asked, pairs), given))
+        return configuration(merged(_decided_size(given, pairs), given))
     if given.get("architecture", base.architecture) != base.architecture:
-        raise ConfigurationError(f"{asked.start.model} is a {base.architecture}; leave the architecture out")
-    if asked.preset not in (None, base.preset):
-        raise ConfigurationError(f"{asked.start.model} is not of the preset '{asked.preset}'; leave the preset out")
+        raise ConfigurationError(f"{model} is a {base.architecture}; leave the architecture out")
+    if preset not in (None, base.preset):
+        raise ConfigurationError(f"{model} is not of the preset '{preset}'; leave the preset out")
     shape = base.network.model_dump(exclude={"source_vocabulary", "target_vocabulary", "dropout"})
     for name, value in given.get("network", {}).items():
         if name in shape and value != shape[name]:
-            raise ConfigurationError(f"network.{name} is {shape[name]!r} in {asked.start.model}; it cannot change")
+            raise ConfigurationError(f"network.{name} is {shape[name]!r} in {model}; it cannot change")
     decided = {"architecture": base.architecture, "network": shape} | ({"preset": base.preset} if base.preset else {})
-    tuning = fine_tuning_for(asked.recipe, base.preset)
+    tuning = fine_tuning_for(recipe, base.preset)
     if not judged:
         tuning = {name: section for name, section in tuning.items() if name != "stopping"}
     return configuration(merged(decided, tuning, given))
 
 
-def _decided_size(asked: TranslationConfiguration, pairs: int) -> Settings:
+def _decided_size(given: Mapping[str, Any], pairs: int) -> Settings:
     """Preset and dropout where they are left open; the recipe `thesis` drops nothing."""
-    preset = asked.preset or preset_for(pairs, asked.architecture)
+    architecture = given.get("architecture", "transformer")
+    preset = given.get("preset") or preset_for(pairs, architecture)
     decided: Settings = {"preset": preset}
     dropout = dropout_for(pairs, preset)
-    if dropout is not None and asked.recipe == "modern" and asked.architecture == "transformer":
+    if dropout is not None and given.get("recipe", "modern") == "modern" and architecture == "transformer":
         decided["network"] = {"dropout": dropout}
     return decided
 

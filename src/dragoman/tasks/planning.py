@@ -5,24 +5,25 @@ from __future__ import annotations
 import math
 import time
 import tracemalloc
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
 
-from dragoman.batch import Batch
 from dragoman.data.batching import Batching, BatchStream, plan_epoch
 from dragoman.data.dataset import Dataset, Part
-from dragoman.layers import ForwardContext
 from dragoman.loss import CrossEntropy, LossIndex
 from dragoman.networks import ARCHITECTURES, SequenceModel
-from dragoman.operations import DropoutKey
-from dragoman.optimization import Adam, clipping_factor, gradient_norm
+from dragoman.optimization import Adam, Constant
+from dragoman.tasks.components import EVALUATED, batching
 from dragoman.tasks.configuration import TranslationConfiguration
 from dragoman.training.budget import RESERVE
+from dragoman.training.step import StepSettings, TrainingStep
 from dragoman.training.workers import Workers, physical_cores
 
 MEASURED = 3.0  # seconds of training steps
+RATE = Constant(1e-4)
 VECTORS = 5  # theta, gradient, two moments, average
 
 
@@ -50,48 +51,46 @@ class Speed:
 
 def measure(settings: TranslationConfiguration, dataset: Dataset, seconds: float = MEASURED) -> Speed:
     """Train a throw-away network for some seconds."""
-    optimizer = settings.optimizer
-    part, validation = dataset.part("training"), dataset.part("validation")
-    stream = BatchStream(part, Batching(optimizer.batch, optimizer.tokens, optimizer.grouped), settings.seed)
+    optimizer, validation = settings.optimizer, dataset.part("validation")
+    stream = BatchStream(dataset.part("training"), batching(optimizer), settings.seed)
     architecture = ARCHITECTURES[settings.architecture]
     network = architecture.build(architecture.configured(settings.network.model_dump(), dataset.about["vocabularies"]))
-    index, adam = LossIndex(CrossEntropy(settings.loss.smoothing)), Adam()
     workers = Workers(settings.threads or physical_cores())
-
-    def step(batch: Batch) -> int:
-        _, gradient = workers.differentiate(index, network, batch, ForwardContext(DropoutKey(0, adam.t + 1)))
-        factor = clipping_factor(gradient_norm(network.theta, gradient), 1.0)
-        adam.update(network.theta, gradient, 1e-4, workers.map, factor)
-        return len(batch.labels) + (0 if batch.source is None else len(batch.source.labels))
-
+    index = LossIndex(CrossEntropy(settings.loss.smoothing))
+    step = TrainingStep(network, Adam(), index, workers, StepSettings(clip=1.0))
     with closing(workers):
-        step(next(stream))  # kernels are compiled here
-        tracemalloc.start()
-        try:
-            step(next(stream))  # traced steps are slow
-            memory = tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
+        step.take([next(stream)], RATE)  # kernels are compiled here
+        memory = _peak_memory(lambda: step.take([next(stream)], RATE))
         steps = tokens = 0
         began = time.perf_counter()
         while time.perf_counter() - began < seconds or steps < 2:
-            tokens += step(next(stream))
+            taken = step.take([next(stream)], RATE)
+            tokens += 0 if taken is None else taken.tokens
             steps += 1
         spent = time.perf_counter() - began
-    evaluated = _validation_seconds(network, validation) if len(validation) else 0.0
     return Speed(
         network.count(),
         spent / steps * optimizer.accumulate,
         tokens / spent,
         math.ceil(stream.batches_in_epoch / optimizer.accumulate),
-        evaluated,
+        _validation_seconds(network, validation) if len(validation) else 0.0,
         memory + VECTORS * network.theta.values.nbytes,
     )
 
 
+def _peak_memory(run: Callable[[], object]) -> int:
+    """Bytes of arrays at the peak of a run, which is slow while it is traced."""
+    tracemalloc.start()
+    try:
+        run()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
 def _validation_seconds(network: SequenceModel, part: Part, most: int = 5) -> float:
     """An evaluation of the whole part, from that of some batches."""
-    plan = plan_epoch(part.lengths(), Batching(128), 0, 0)
+    plan = plan_epoch(part.lengths(), Batching(EVALUATED), 0, 0)
     chosen = [plan[i] for i in np.linspace(0, len(plan) - 1, min(most, len(plan))).astype(int)]
     index = LossIndex()
     index.evaluate(network, part.batch(chosen[0]))  # kernels are compiled here

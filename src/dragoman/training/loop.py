@@ -1,8 +1,8 @@
-"""The training loop: batches, gradient, step; at the end of each round an evaluation, until a rule says why it is over.
+"""The training loop: steps until a rule says stop, with an evaluation after every epoch.
 
-A round is an epoch of a `BatchStream` (or so many steps, if the validation says so), or one batch of any other
+An evaluation ends an epoch of a `BatchStream` (or so many steps, if the validation says so), or every step on any other
 iterable. Everything that decides how a training goes on is in theta, the moments, the average and `Training.state()`:
-dropout masks and the order of batches are functions of the seed and of where the training stands.
+dropout masks and the order of batches are functions of the seed and of the position in the data.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,35 +21,34 @@ from dragoman.data.batching import BatchStream
 from dragoman.engines.compute import fast_compute
 from dragoman.errors import ConfigurationError, FileFormatError, NonFiniteError
 from dragoman.graph import Array
-from dragoman.layers import ForwardContext
 from dragoman.loss import Loss, LossIndex
 from dragoman.networks import Network
-from dragoman.operations import DropoutKey
-from dragoman.optimization import Falling, Optimizer, Plateau, Schedule, clipping_factor, gradient_norm
-from dragoman.training.averaging import averaged, follow
+from dragoman.optimization import Falling, Optimizer, Plateau, Schedule
+from dragoman.training.averaging import averaged
 from dragoman.training.budget import BudgetPlan
 from dragoman.training.callback import Callback
 from dragoman.training.checkpoints import Checkpoints, check_finite
 from dragoman.training.progress import PrintedProgress
 from dragoman.training.record import History, Record, overfitting
 from dragoman.training.resuming import check_saved, restore, state_of
-from dragoman.training.scheduled import Writing, with_own_outputs
-from dragoman.training.state import with_current_names
+from dragoman.training.state import Progress, with_current_names
+from dragoman.training.step import StepSettings, TrainingStep
 from dragoman.training.stopping import Stopping, format_time
-from dragoman.training.validation import LossMean, Validation
+from dragoman.training.validation import Validation
 from dragoman.training.workers import Workers
 
 T = TypeVar("T")
-WORTH_TELLING = 0.2  # of the planned steps: a smaller change of plan is in the history alone
+NO_MORE = "there were no more batches"
+WORTH_REPORTING = 0.2  # of the planned steps: a smaller change of plan is in the history alone
 
 
 @dataclass
 class Outcome:
-    """What a training did, round by round, and why it ended."""
+    """What a training did, evaluation by evaluation, and why it ended."""
 
     records: list[Record] = field(default_factory=list)
-    reason: str = "there were no more batches"
-    finished: bool = True  # False: interrupted, the same call goes on from the checkpoint
+    reason: str = NO_MORE
+    finished: bool = True  # False: interrupted, the same call resumes from the checkpoint
 
     @property
     def losses(self) -> list[Loss]:
@@ -60,9 +59,25 @@ class Outcome:
         return [record.norm for record in self.records]
 
 
+@dataclass(frozen=True)
+class Saving:
+    """What a training writes.
+
+    checkpoints  where they go; None: nothing can be resumed
+    every        seconds between checkpoints, besides those at every evaluation
+    history      gets a line for every evaluation
+    on_best      called with the network whenever an evaluation was the best so far
+    """
+
+    checkpoints: Checkpoints | None = None
+    every: float = math.inf
+    history: History | None = None
+    on_best: Callable[[Network], None] = lambda network: None
+
+
 @dataclass
 class Training:
-    """One training: its components, its rules, and where it stands."""
+    """One training: its components, its rules, and its progress."""
 
     network: Network
     batches: Iterable[Batch]
@@ -70,126 +85,89 @@ class Training:
     schedule: Schedule
     stopping: Stopping
     loss_index: LossIndex = field(default_factory=LossIndex)
-    clip: float = math.inf
-    seed: int = 0
+    settings: StepSettings = field(default_factory=StepSettings)
     watch: Callback = field(default_factory=Callback)
     validation: Validation | None = None
-    accumulate: int = 1  # batches whose gradients make one step
-    averaging: float = 0.0  # decay of the moving average of theta that is evaluated and kept; 0: theta itself
-    own_outputs: Callable[[int], float] = lambda t: 0.0  # share of the labels read that are its own, after t steps
-    checkpoints: Checkpoints | None = None
-    save_every: float = math.inf  # seconds between checkpoints, besides those at every round
-    history: History | None = None
-    interrupted: Callable[[], str | None] = lambda: None
-    on_best: Callable[[Network], None] = lambda network: None
+    saving: Saving = field(default_factory=Saving)
+    interrupted: Callable[[], str | None] = lambda: None  # the reason why training should stop now
     workers: Workers = field(default_factory=Workers)
-    judge_start: bool = False  # evaluate the network before the first step: nothing worse is kept
+    evaluate_first: bool = False  # evaluate the network before the first step: nothing worse is kept
     plan: BudgetPlan | None = None  # plans the number of steps by the clock, in place of `stopping.steps`
 
-    loss_mean: LossMean = field(default_factory=LossMean, init=False)
-    average: Array | None = field(default=None, init=False)
-    best_score: float = field(default=-math.inf, init=False)  # of the best round
-    bad_evaluations: int = field(default=0, init=False)  # rounds since then
-    evaluations: int = field(default=0, init=False)
-    seconds: float = field(default=0.0, init=False)
-    busy: float = field(default=0.0, init=False)  # seconds of this round spent in steps
-    tokens: int = field(default=0, init=False)  # labels read in this round
-    ended: str | None = field(default=None, init=False)
-    last: Loss | None = field(default=None, init=False)  # of the training part, over the last round
+    step: TrainingStep = field(init=False)
+    progress: Progress = field(default_factory=Progress, init=False)
     norm: float = field(default=math.nan, init=False)  # of the last gradient, before clipping
     rate: float = field(default=math.nan, init=False)  # of the last step
 
     def __post_init__(self) -> None:
-        if self.accumulate < 1:
-            raise ConfigurationError(f"a step takes at least one batch, got accumulate = {self.accumulate}")
-        if not 0 <= self.averaging < 1:
-            raise ConfigurationError(f"averaging is at least 0 and below 1, got {self.averaging}")
         if self.stopping.patience is not None and self.validation is None:
             raise ConfigurationError("patience counts evaluations, but there is no validation part to evaluate")
-        if self.stopping.epochs is not None and not isinstance(self.batches, BatchStream):
+        if self.stopping.epochs is not None and self.stream is None:
             raise ConfigurationError("epochs are counted by a BatchStream; limit other batches by steps or seconds")
-        if self.averaging:
-            self.average = self.network.theta.values.copy()
+        self.step = TrainingStep(self.network, self.optimizer, self.loss_index, self.workers, self.settings)
         if self.plan is not None:
             self.stopping = replace(self.stopping, steps=self.plan.steps)
-        self.planned_schedule, self.told_steps = self.schedule, self.stopping.steps or 0
+        self.planned_schedule, self.reported_steps = self.schedule, self.stopping.steps or 0
         self._began = self._saved = time.monotonic()
         self._saved_step = -1
-        self._told_overfitting = False
+        self._overfitting_reported = False
 
     # The loop
 
     def run(self) -> Outcome:
-        """Train until a rule says stop. A training that was stopped before goes on where its checkpoint stands.
+        """Train until a rule says stop. A training that was stopped before resumes from its checkpoint.
 
         Runs with one BLAS thread a thread and on the fastest engine; both are restored when it ends.
         """
         with fast_compute(tell=self.watch.notice):
-            return self._run()
+            self.resume()
+            self._began = self._saved = time.monotonic()
+            outcome = Outcome()
+            outcome.reason = (
+                self.progress.ended
+                or self.stopping.limit(self.optimizer.t, self.epochs_done, self.progress.seconds)
+                or self._start(outcome)
+                or self._take_steps(outcome)
+            )
+            return outcome
 
-    def _run(self) -> Outcome:
-        self.resume()
-        self._began = self._saved = time.monotonic()
-        outcome = Outcome()
-        if self.ended is not None:
-            outcome.reason = self.ended
-            return outcome
-        already = self.stopping.limit(self.optimizer.t, self.epochs_done, self.seconds)
-        if already is not None:
-            outcome.reason = already
-            return outcome
+    def _start(self, outcome: Outcome) -> str | None:
+        """Start the clock of the plan and evaluate the first weights if asked to; why to stop, or None."""
         if self.plan is not None:
             self.plan.start(self.optimizer.t, self.now())
-        if self.judge_start and self.validation is not None and not self.evaluations and not self.optimizer.t:
-            self.optimizer.make_moments(self.network.theta)  # a checkpoint has them
-            reason = self._end_evaluation(None, outcome)
-            if reason is not None:
-                outcome.reason = reason
-                return outcome
+        fresh = not self.progress.evaluations and not self.optimizer.t
+        if not self.evaluate_first or self.validation is None or not fresh:
+            return None
+        self.optimizer.make_moments(self.network.theta)  # a checkpoint has them
+        return self._end_evaluation(None, outcome)
+
+    def _take_steps(self, outcome: Outcome) -> str:
+        """Step by step; why it is over."""
         supply = iter(self.batches)
         while True:
-            with np.errstate(all="ignore"):  # what overflows is told once, by _checked or by the checkpoint
+            with np.errstate(all="ignore"):  # overflow is reported once, by _checked or by the checkpoint
                 loss = self._step(supply)
             if loss is None:
-                if self.loss_mean.batches:  # a round that nothing else will end
-                    outcome.reason = self._end_evaluation(outcome.reason, outcome) or outcome.reason
-                break
+                evaluated = self.progress.loss_mean.batches == 0
+                return NO_MORE if evaluated else self._end_evaluation(NO_MORE, outcome) or NO_MORE
             reason = self._after_step(loss, outcome)
             if reason is not None:
-                outcome.reason = reason
-                break
-        return outcome
+                return reason
 
     def _step(self, supply: Iterator[Batch]) -> Loss | None:
-        """One update from `accumulate` batches; None when there are no more."""
-        started, theta, loss_mean = time.monotonic(), self.network.theta, LossMean()
-        gradient: Array | None = None
-        for batch in self._taken(supply):
-            noise = DropoutKey(self.seed, self.optimizer.t * self.accumulate + loss_mean.batches + 1)
-            loss, found = self._differentiate(batch, noise)
-            if self.accumulate > 1:
-                found = found * loss.positions  # a copy: the next batch writes over what it is given
-            gradient = found if gradient is None else gradient + found
-            loss_mean.add(loss)
-            self.tokens += len(batch.labels) + (0 if batch.source is None else len(batch.source.labels))
-        if gradient is None:
+        """One update; None when there are no more batches."""
+        started = time.monotonic()
+        taken = self._checked(lambda: self.step.take(self._batches_of_step(supply), self.schedule))
+        if taken is None:
             return None
-        if self.accumulate > 1 and loss_mean.positions:
-            gradient /= loss_mean.positions
-        each = self.workers.map
-        self.norm = gradient_norm(theta, gradient, each)
-        factor = self._checked(lambda: clipping_factor(self.norm, self.clip))
-        self.rate = self.schedule(self.optimizer.t + 1)
-        self.optimizer.update(theta, gradient, self.rate, each, factor)
-        if self.average is not None:
-            decay = min(self.averaging, self.optimizer.t / (self.optimizer.t + 9))
-            follow(self.average, theta, decay, each)
-        self.busy += time.monotonic() - started
-        return loss_mean.total()
+        self.norm, self.rate = taken.norm, taken.rate
+        self.progress.tokens += taken.tokens
+        self.progress.busy += time.monotonic() - started
+        return taken.loss
 
-    def _taken(self, supply: Iterator[Batch]) -> Iterator[Batch]:
+    def _batches_of_step(self, supply: Iterator[Batch]) -> Iterator[Batch]:
         """The batches of one step; an epoch's last step may have fewer."""
-        for _ in range(self.accumulate):
+        for _ in range(self.settings.accumulate):
             batch = next(supply, None)
             if batch is None:
                 return
@@ -197,29 +175,19 @@ class Training:
             if self._epoch_over:
                 return
 
-    def _differentiate(self, batch: Batch, noise: DropoutKey) -> tuple[Loss, Array]:
-        share, network = self.own_outputs(self.optimizer.t), self.network
-
-        def prepare(shard: Batch) -> Batch:
-            return with_own_outputs(cast(Writing, network), shard, share, noise) if share else shard
-
-        return self._checked(
-            lambda: self.workers.differentiate(self.loss_index, network, batch, ForwardContext(noise), prepare)
-        )
-
     def _checked(self, compute: Callable[[], T], step: int | None = None) -> T:
         """A number that is not finite ends the training here, before anything is written."""
         try:
             return compute()
         except NonFiniteError as error:
-            saved = None if self.checkpoints is None else self.checkpoints.named("latest")
+            saved = None if self.saving.checkpoints is None else self.saving.checkpoints.named("latest")
             last = f" The last good checkpoint is {saved}." if saved else ""
             raise NonFiniteError(f"step {step or self.optimizer.t + 1}: {error}.{last}") from None
 
     def _after_step(self, loss: Loss, outcome: Outcome) -> str | None:
-        """Tell, evaluate, save; why to stop, or None."""
+        """Report, evaluate, save; why to stop, or None."""
         t = self.optimizer.t
-        self.loss_mean.add(loss)
+        self.progress.loss_mean.add(loss)
         if self.plan is not None and self.plan.due(self.now()):
             self._plan_again(self.plan)
         self.watch.step(t, loss, self)
@@ -233,50 +201,43 @@ class Training:
             self.save(best=False)
             outcome.finished = False
             return signal
-        if time.monotonic() - self._saved > self.save_every:
+        if time.monotonic() - self._saved > self.saving.every:
             self.save(best=False)
         return None
 
+    # Evaluations
+
     def _end_evaluation(self, limit: str | None, outcome: Outcome) -> str | None:
+        """Evaluate, write the record and a checkpoint; why to stop, or None."""
         began, record = self.now(), self._evaluated()
         self._check_finite()
         if self.plan is not None:
-            self.plan.evaluated(self.optimizer.t, began, self.now())
-            if limit is None:
-                self._plan_again(self.plan)
-            record = replace(record, planned_steps=self.plan.steps, new_plans=tuple(self.plan.new_plans))
-            self.plan.new_plans = []
+            record = self._with_plan(record, self.plan, began, last=limit is not None)
         outcome.records.append(record)
-        self.evaluations += 1
         limit = limit or self.stopping.limit(record.step, self.epochs_done, self.now())  # evaluating takes time
-        reason = self.stopping.goal(record.training, self.bad_evaluations) or limit
-        self.ended, self.last = reason, record.training if record.training.positions else None
-        self.loss_mean, self.busy, self.tokens = LossMean(), 0.0, 0
-        if self.history is not None:
-            self.history.append(record.as_dict())
+        reason = self.stopping.goal(record.training, self.progress.bad_evaluations) or limit
+        self.progress.end_evaluation(record.training, reason)
+        if self.saving.history is not None:
+            self.saving.history.append(record.as_dict())
         if record.best:
-            with averaged(self.network.theta, self.average):
-                self.on_best(self.network)
+            with averaged(self.network.theta, self.step.average):
+                self.saving.on_best(self.network)
         self.save(record.best)
         self.watch.record(record)
         self._watch_overfitting()
         return reason
 
     def _evaluated(self) -> Record:
-        """The record of the round that ends here."""
-        selected, scores, best = None, {}, False
-        training = self.loss_mean.total()
+        """The record of the steps since the last evaluation, and of an evaluation now."""
+        validated: Loss | None = None
+        scores: dict[str, float] = {}
+        best = False
+        training = self.progress.loss_mean.total()
         if self.validation is not None:
-            validation = self.validation
-            with averaged(self.network.theta, self.average), np.errstate(all="ignore"):
-                selected = self._checked(lambda: validation.evaluate(self.network, self.workers), self.optimizer.t)
-                found = self.validation.scores(self.network) if self.validation.scores else {}
-            scores = {name: float(value) for name, value in found.items()}
-            score = self.validation.score(selected, scores)
-            best = score > self.best_score
-            self.best_score, self.bad_evaluations = (score, 0) if best else (self.best_score, self.bad_evaluations + 1)
+            validated, scores = self._validated(self.validation)
+            best = self.progress.compare(self.validation.score(validated, scores))
         if isinstance(self.schedule, Plateau):
-            self.schedule.observe(training.index if selected is None else selected.error)
+            self.schedule.observe(training.index if validated is None else validated.error)
         return Record(
             self.optimizer.t,
             self.epochs_done,
@@ -285,68 +246,97 @@ class Training:
             self.rate,
             self.now(),
             self.tokens / self.busy if self.busy else math.nan,
-            selected,
+            validated,
             scores,
             best,
         )
 
+    def _validated(self, validation: Validation) -> tuple[Loss, dict[str, float]]:
+        """Loss and scores of the validation part, by the average if there is one."""
+        with averaged(self.network.theta, self.step.average), np.errstate(all="ignore"):
+            loss = self._checked(lambda: validation.evaluate(self.network, self.workers), self.optimizer.t)
+            scores = validation.scores(self.network) if validation.scores else {}
+        return loss, {name: float(value) for name, value in scores.items()}
+
+    def _watch_overfitting(self) -> None:
+        if self.saving.history is None or self._overfitting_reported:
+            return
+        try:
+            message = overfitting(self.saving.history.lines())
+        except FileFormatError as error:  # no reason to stop a training
+            message = f"overfitting is not watched for: {error}"
+        if message is not None:
+            self._overfitting_reported = True
+            self.watch.notice(message)
+
+    # The plan of a time budget
+
+    def _with_plan(self, record: Record, plan: BudgetPlan, began: float, last: bool) -> Record:
+        """The record with the plans made since the last one; what the evaluation took is part of the next."""
+        plan.evaluated(self.optimizer.t, began, self.now())
+        if not last:
+            self._plan_again(plan)
+        record = replace(record, planned_steps=plan.steps, new_plans=tuple(plan.new_plans))
+        plan.new_plans = []
+        return record
+
     def _plan_again(self, plan: BudgetPlan) -> None:
         """Let training and the fall of its rate end in time, if the pace has changed."""
-        t, before = self.optimizer.t, self.told_steps
+        t, before = self.optimizer.t, self.reported_steps
         steps = plan.check(t, self.now(), self.steps_per_evaluation)
         if steps is None:
             return
         self.stopping = replace(self.stopping, steps=steps)
         if isinstance(self.schedule, Falling):
             self.schedule = self.schedule.replanned(t, steps)
-        if abs(steps - before) > WORTH_TELLING * before:
-            self.told_steps = steps
+        if abs(steps - before) > WORTH_REPORTING * before:
+            self.reported_steps = steps
             self.watch.notice(
                 f"step {t:,}: the pace has changed, so {steps:,} steps are planned instead of {before:,} to fit into "
                 f"{format_time(plan.budget)}"
             )
 
-    def _watch_overfitting(self) -> None:
-        if self.history is None or self._told_overfitting:
-            return
-        try:
-            told = overfitting(self.history.lines())
-        except FileFormatError as error:  # no reason to stop a training
-            told = f"overfitting is not watched for: {error}"
-        if told is not None:
-            self._told_overfitting = True
-            self.watch.notice(told)
+    # What callbacks read
 
-    # Where it stands
+    @property
+    def stream(self) -> BatchStream | None:
+        """The batches, if they come in epochs."""
+        return self.batches if isinstance(self.batches, BatchStream) else None
+
+    @property
+    def tokens(self) -> int:
+        """Tokens read since the last evaluation."""
+        return self.progress.tokens
+
+    @property
+    def busy(self) -> float:
+        """Seconds spent in steps since the last evaluation."""
+        return self.progress.busy
 
     @property
     def epochs_done(self) -> float:
-        if not isinstance(self.batches, BatchStream):
-            return 0.0
-        return self.batches.epoch + self.batches.position / self.batches.batches_in_epoch
+        return 0.0 if self.stream is None else self.stream.epoch + self.stream.position / self.stream.batches_in_epoch
 
     @property
     def _epoch_over(self) -> bool:
-        return isinstance(self.batches, BatchStream) and self.batches.position == self.batches.batches_in_epoch
+        return self.stream is not None and self.stream.position == self.stream.batches_in_epoch
 
     @property
     def _evaluation_due(self) -> bool:
         if self.validation is not None and self.validation.every is not None:
             return self.optimizer.t % self.validation.every == 0
-        return self._epoch_over or not isinstance(self.batches, BatchStream)
+        return self._epoch_over or self.stream is None
 
     @property
     def steps_per_evaluation(self) -> float:
         """Steps from one evaluation to the next."""
         if self.validation is not None and self.validation.every is not None:
             return self.validation.every
-        return (
-            math.ceil(self.batches.batches_in_epoch / self.accumulate) if isinstance(self.batches, BatchStream) else 1
-        )
+        return 1 if self.stream is None else math.ceil(self.stream.batches_in_epoch / self.settings.accumulate)
 
     def now(self) -> float:
         """Seconds of training so far, pauses left out."""
-        return self.seconds + time.monotonic() - self._began
+        return self.progress.seconds + time.monotonic() - self._began
 
     # Checkpoints
 
@@ -355,38 +345,38 @@ class Training:
         return state_of(self)
 
     def _arrays(self) -> dict[str, Array]:
-        arrays = {"theta": self.network.theta.values, **self.optimizer.moments}
-        return arrays if self.average is None else {**arrays, "average": self.average}
+        arrays, average = {"theta": self.network.theta.values, **self.optimizer.moments}, self.step.average
+        return arrays if average is None else {**arrays, "average": average}
 
     def _check_finite(self) -> None:
         """The error may be finite where a weight is not: one that the validation part does not use."""
-        latest = None if self.checkpoints is None else self.checkpoints.named("latest")
-        check_finite(self.optimizer.t, self._arrays(), latest)
+        checkpoints = self.saving.checkpoints
+        check_finite(self.optimizer.t, self._arrays(), None if checkpoints is None else checkpoints.named("latest"))
 
     def save(self, best: bool) -> None:
-        if self.checkpoints is None or self._saved_step == self.optimizer.t:
+        if self.saving.checkpoints is None or self._saved_step == self.optimizer.t:
             return
-        self.checkpoints.save(self.optimizer.t, self._arrays(), self.state(), best)
+        self.saving.checkpoints.save(self.optimizer.t, self._arrays(), self.state(), best)
         self._saved, self._saved_step = time.monotonic(), self.optimizer.t
 
     def resume(self) -> bool:
-        """Take up the latest checkpoint, if there is one."""
-        found = None
-        if self.checkpoints is not None:
-            self.checkpoints.prepare()
-            found = self.checkpoints.load_intact(self.watch.notice, partial(check_saved, self))
-        if self.checkpoints is None or found is None:
-            if self.history is not None:
-                self.history.keep(0)
+        """Restore the latest checkpoint, if there is one."""
+        checkpoints, found = self.saving.checkpoints, None
+        if checkpoints is not None:
+            checkpoints.prepare()
+            found = checkpoints.load_intact(self.watch.notice, partial(check_saved, self))
+        if checkpoints is None or found is None:
+            if self.saving.history is not None:
+                self.saving.history.keep(0)
             return False
         arrays, state = found
-        name = str(self.checkpoints.named("latest"))
+        name = str(checkpoints.named("latest"))
         try:
             restore(self, arrays, with_current_names(state))
         except (KeyError, TypeError, ValueError) as error:
-            file = self.checkpoints.directory / name / "state.json"
+            file = checkpoints.directory / name / "state.json"
             raise FileFormatError(
-                f"{file} is not a state that this training can resume: {error!r}; {self.checkpoints.advice(name)}"
+                f"{file} is not a state that this training can resume: {error!r}; {checkpoints.advice(name)}"
             ) from None
         return True
 
@@ -406,7 +396,7 @@ def train(
 ) -> Outcome:
     """Minimise the loss index over a stream of batches; theta changes in place. `Training` has all the settings.
 
-    watch     is told of every step and evaluation
+    watch     is called after every step and evaluation
     progress  print a line on standard error for every evaluation, or every ten seconds; instead of `watch`
     """
     return Training(
@@ -416,8 +406,7 @@ def train(
         schedule,
         stopping,
         loss_index or LossIndex(),
-        clip,
-        seed,
+        StepSettings(clip, seed),
         watch or (PrintedProgress() if progress else Callback()),
         validation,
     ).run()

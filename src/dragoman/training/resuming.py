@@ -1,21 +1,17 @@
-"""Between a training and its checkpoint: what decides how it goes on, saved and restored."""
+"""Save the state of a training in a checkpoint, and restore it."""
 
 from __future__ import annotations
 
 import hashlib
-import math
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from dragoman.data.batching import BatchStream
 from dragoman.errors import FileFormatError
 from dragoman.graph import Array
-from dragoman.loss import Loss
 from dragoman.networks import Network
 from dragoman.optimization import Falling, Plateau
 from dragoman.training.checkpoints import VERSION
-from dragoman.training.state import StateError, check_state, with_current_names
-from dragoman.training.validation import LossMean
+from dragoman.training.state import Progress, StateError, check_state, with_current_names
 
 if TYPE_CHECKING:
     from dragoman.training.loop import Training
@@ -30,24 +26,12 @@ def state_of(training: Training) -> dict[str, Any]:
         "optimizer": type(training.optimizer).__name__,
         "step": training.optimizer.t,
         "age": training.optimizer.age,
-        "stream": training.batches.state() if isinstance(training.batches, BatchStream) else None,
+        "stream": None if training.stream is None else training.stream.state(),
         "schedule": plateau
         and {"rate": plateau.rate, "best": plateau.best, "bad_evaluations": plateau.bad_evaluations},
         **_plan_state(training),
-        "loss_mean": [
-            training.loss_mean.error,
-            training.loss_mean.hits,
-            training.loss_mean.positions,
-            training.loss_mean.batches,
-        ],
-        "best_score": training.best_score if math.isfinite(training.best_score) else None,
-        "bad_evaluations": training.bad_evaluations,
-        "evaluations": training.evaluations,
-        "tokens": training.tokens,
-        "busy": training.busy,
+        **training.progress.state(),
         "seconds": training.now(),
-        "ended": training.ended,
-        "last": training.last and asdict(training.last),
     }
 
 
@@ -63,73 +47,79 @@ def check_saved(training: Training, state: dict[str, Any]) -> None:
     """Raise a StateError for a state that has a wrong value, or lacks one that this training needs."""
     state = with_current_names(state)
     check_state(state)
-    if isinstance(training.batches, BatchStream) and state["stream"] is None:
+    if training.stream is not None and state["stream"] is None:
         raise StateError("stream: this training needs to know where its batches stand")
     if isinstance(training.schedule, Plateau) and state.get("schedule") is None:
         raise StateError("schedule: this training needs to know where its plateau stands")
 
 
 def restore(training: Training, arrays: dict[str, Array], state: dict[str, Any]) -> None:
-    """Let a training stand where a checkpoint was saved."""
-    theta = training.network.theta
+    """Set a training to where its checkpoint was saved."""
+    _check_same(training, arrays, state)
+    _restore_arrays(training, arrays, state)
+    if training.stream is not None:
+        training.stream.seek(**state["stream"])
+    _restore_schedule(training, state)
+    training.progress = Progress.restored(state)
+    _resume_history(training)
+    if training.progress.ended is not None:
+        training.progress.ended = _still_ended(training)
+
+
+def _check_same(training: Training, arrays: dict[str, Array], state: dict[str, Any]) -> None:
+    """Refuse the checkpoint of another network or optimizer."""
+    optimizer, theta = training.optimizer, training.network.theta
     if state["layout"] != layout(training.network):
         raise FileFormatError("the latest checkpoint was saved from another network; train into another directory")
-    if state["optimizer"] != type(training.optimizer).__name__:
+    if state["optimizer"] != type(optimizer).__name__:
         raise FileFormatError(
             f"the latest checkpoint is of a training by {state['optimizer']}, this one is by "
-            f"{type(training.optimizer).__name__}; train into another directory"
+            f"{type(optimizer).__name__}; train into another directory"
         )
-    names = set(training.optimizer.moment_names) | {"theta"} | ({"average"} if training.averaging else set())
+    names = {"theta", *optimizer.moment_names} | (set() if training.step.average is None else {"average"})
     if set(arrays) != names or any(array.shape != theta.values.shape for array in arrays.values()):
         raise FileFormatError(f"the latest checkpoint holds {sorted(arrays)}, this training needs {sorted(names)}")
+
+
+def _restore_arrays(training: Training, arrays: dict[str, Array], state: dict[str, Any]) -> None:
+    optimizer, theta = training.optimizer, training.network.theta
     theta.assign(arrays["theta"])
-    moments = {name: arrays[name] for name in training.optimizer.moment_names}
-    training.optimizer.restore(theta, state["step"], state["age"], moments)
-    if training.averaging:
-        training.average = arrays["average"]
-    if isinstance(training.batches, BatchStream):
-        training.batches.seek(**state["stream"])
-    if isinstance(training.schedule, Plateau):
+    optimizer.restore(theta, state["step"], state["age"], {name: arrays[name] for name in optimizer.moment_names})
+    training.step.average = arrays.get("average")
+
+
+def _restore_schedule(training: Training, state: dict[str, Any]) -> None:
+    """The schedule, and the plan that may have changed it."""
+    schedule = training.schedule
+    if isinstance(schedule, Plateau):
         saved = state["schedule"]
-        training.schedule.rate, training.schedule.best, training.schedule.bad_evaluations = (
-            saved["rate"],
-            saved["best"],
-            saved["bad_evaluations"],
-        )
-    if isinstance(training.schedule, Falling) and state.get("replanned") is not None:
-        training.schedule = training.schedule.restored(state["replanned"])
+        schedule.rate, schedule.best, schedule.bad_evaluations = saved["rate"], saved["best"], saved["bad_evaluations"]
+    if isinstance(schedule, Falling) and state.get("replanned") is not None:
+        training.schedule = schedule.restored(state["replanned"])
     if training.plan is not None and state.get("plan") is not None:
         training.plan.restore(state["plan"])
-        training.told_steps = training.plan.steps
+        training.reported_steps = training.plan.steps
         training.stopping = replace(training.stopping, steps=training.plan.steps)
-    training.best_score = -math.inf if state["best_score"] is None else state["best_score"]
-    training.bad_evaluations, training.evaluations = state["bad_evaluations"], state["evaluations"]
-    training.tokens = state["tokens"]
-    training.seconds, training.busy = state["seconds"], state["busy"]
-    error, hits, positions, batches = state["loss_mean"]
-    training.loss_mean = LossMean(error, hits, positions, Loss(0.0, 0.0, 0.0, 0.0) if batches else None, batches)
-    _resume_history(training)
-    training.last = None if state["last"] is None else Loss(**state["last"])
-    training.ended = None if state["ended"] is None else _still_ended(training)
 
 
 def _resume_history(training: Training) -> None:
     """`evaluations` counts the lines of the history: where some were lost, those that are left."""
-    if training.history is not None:
-        training.evaluations, lost = training.history.keep(training.evaluations)
+    if training.saving.history is not None:
+        training.progress.evaluations, lost = training.saving.history.keep(training.progress.evaluations)
         if lost is not None:
             training.watch.notice(lost)
 
 
 def _still_ended(training: Training) -> str | None:
     """Why a finished training is still over, or None when its rules were widened since."""
-    goal = None if training.last is None else training.stopping.goal(training.last, training.bad_evaluations)
-    return goal or training.stopping.limit(training.optimizer.t, training.epochs_done, training.seconds)
+    progress, stopping = training.progress, training.stopping
+    goal = None if progress.last is None else stopping.goal(progress.last, progress.bad_evaluations)
+    return goal or stopping.limit(training.optimizer.t, training.epochs_done, progress.seconds)
 
 
 def layout(network: Network) -> str:
     """A digest of the names, shapes and precision of all parameters: what a checkpoint must agree with."""
-    told = ";".join(
+    text = ";".join(
         f"{name}{parameter.value.shape}{parameter.value.dtype}" for name, parameter in network.named_parameters()
     )
-    return hashlib.sha256(told.encode()).hexdigest()[:16]
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,12 +1,81 @@
-"""The state of a training as a checkpoint keeps it: what each value must be, checked before any of it is used."""
+"""The progress of a training, and its whole state as a checkpoint keeps it, checked before any of it is used."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import math
+from dataclasses import asdict, dataclass, field
+from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from dragoman.errors import FileFormatError
+from dragoman.loss import Loss
+from dragoman.training.validation import LossMean
+
+
+@dataclass
+class Progress:
+    """How far a training has come, besides its arrays and its position in the data.
+
+    loss_mean, busy, tokens  since the last evaluation: its loss, the seconds spent in steps, the tokens read
+    bad_evaluations          in a row, since the best one
+    seconds                  of training until it was resumed last
+    ended                    why training is over, or None
+    last                     training loss between the last two evaluations
+    """
+
+    loss_mean: LossMean = field(default_factory=LossMean)
+    best_score: float = -math.inf
+    bad_evaluations: int = 0
+    evaluations: int = 0
+    seconds: float = 0.0
+    busy: float = 0.0
+    tokens: int = 0
+    ended: str | None = None
+    last: Loss | None = None
+
+    def compare(self, score: float) -> bool:
+        """Count an evaluation as the best or as a bad one."""
+        best = score > self.best_score
+        self.best_score, self.bad_evaluations = (score, 0) if best else (self.best_score, self.bad_evaluations + 1)
+        return best
+
+    def end_evaluation(self, training: Loss, ended: str | None) -> None:
+        """Begin anew to measure what lies between two evaluations."""
+        self.evaluations += 1
+        self.ended, self.last = ended, training if training.positions else None
+        self.loss_mean, self.busy, self.tokens = LossMean(), 0.0, 0
+
+    def state(self) -> dict[str, Any]:
+        """What a checkpoint keeps of it."""
+        mean = self.loss_mean
+        return {
+            "loss_mean": [mean.error, mean.hits, mean.positions, mean.batches],
+            "best_score": self.best_score if math.isfinite(self.best_score) else None,
+            "bad_evaluations": self.bad_evaluations,
+            "evaluations": self.evaluations,
+            "tokens": self.tokens,
+            "busy": self.busy,
+            "seconds": self.seconds,
+            "ended": self.ended,
+            "last": self.last and asdict(self.last),
+        }
+
+    @classmethod
+    def restored(cls, state: dict[str, Any]) -> Self:
+        """The progress that a checkpoint kept."""
+        error, hits, positions, batches = state["loss_mean"]
+        return cls(
+            LossMean(error, hits, positions, Loss(0.0, 0.0, 0.0, 0.0) if batches else None, batches),
+            -math.inf if state["best_score"] is None else state["best_score"],
+            state["bad_evaluations"],
+            state["evaluations"],
+            state["seconds"],
+            state["busy"],
+            state["tokens"],
+            state["ended"],
+            None if state["last"] is None else Loss(**state["last"]),
+        )
 
 
 class StateError(FileFormatError):
@@ -63,7 +132,7 @@ class LossState(Strict):
 
 
 class SavedState(Strict):
-    """`Training.state()`; what it does not name is left to whoever wrote it."""
+    """`Training.state()`; other values are allowed and ignored."""
 
     model_config = ConfigDict(extra="allow")
 

@@ -12,7 +12,7 @@ from dragoman import Translator
 from dragoman.data.tokenizer import word_splitter
 from dragoman.errors import ConfigurationError, DataError, DragomanError
 from dragoman.graph import Array, value_of
-from dragoman.tasks import training
+from dragoman.tasks import preparation
 from dragoman.tasks.configuration import configuration, resolved
 from dragoman.tasks.training import train_translator
 from dragoman.tasks.vectors.embeddings import EMBEDDINGS, words_of
@@ -121,7 +121,7 @@ def test_files_are_looked_at_before_the_data(
     def never(*_: object) -> None:
         raise AssertionError("the data were read")
 
-    monkeypatch.setattr(training, "open_corpus", never)
+    monkeypatch.setattr(preparation, "open_corpus", never)
     with pytest.raises(DragomanError, match=told):
         trained(vectors, tmp_path / "model")
     assert not (tmp_path / "model").exists()

@@ -1,0 +1,59 @@
+"""One training at a time in a model directory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from dragoman.errors import ConfigurationError
+from dragoman.tasks.model import FILES
+from dragoman.training.checkpoints import PARTIAL, explain_write_errors
+
+LOCK = ".lock"
+WRITTEN = {LOCK, *FILES}  # what a training that was killed at its start may have left
+
+
+def _refuse_other(out: Path) -> None:
+    """Refuse a directory that holds something else."""
+    if not out.is_dir():
+        raise ConfigurationError(f"{out} is a file; --out names a directory")
+    if not (out / "configuration.toml").exists():
+        others = sorted(p.name for p in out.iterdir() if p.name not in WRITTEN and not p.name.startswith(PARTIAL))
+        if others:
+            raise ConfigurationError(f"{out} exists and holds no training ({others[0]} ...); choose another --out")
+
+
+@contextmanager
+def _tidied(out: Path, made: bool) -> Iterator[None]:
+    """Remove the directory again if the training could not begin."""
+    try:
+        yield
+    finally:
+        if made and [path.name for path in out.iterdir()] == [LOCK]:
+            (out / LOCK).unlink()
+            out.rmdir()
+
+
+@contextmanager
+def locked(out: Path | None) -> Iterator[None]:
+    """Lock the directory of a training. The operating system releases the lock when the process ends."""
+    if out is None:
+        yield
+        return
+    made = not out.exists()
+    if not made:
+        _refuse_other(out)
+    with explain_write_errors(out, "the model"):
+        out.mkdir(parents=True, exist_ok=True)
+        handle = (out / LOCK).open("w")
+    with handle, _tidied(out, made):
+        try:
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except ImportError:  # Windows has no such lock
+            pass
+        except OSError:
+            raise ConfigurationError(f"another process is training in {out}; wait, or choose another --out") from None
+        yield
