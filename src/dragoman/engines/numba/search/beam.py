@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dragoman.batch import END, START
 from dragoman.engines.fused_search import FREE
 from dragoman.engines.numba.jit import device_function, kernel
-from dragoman.engines.numba.search.decode import decode, logits
-from dragoman.engines.numba.search.hypotheses import collect_finished
+from dragoman.engines.numba.search.decode import SourceMemory, decode, logits
+from dragoman.engines.numba.search.hypotheses import Candidates, Hypotheses, collect_finished
 from dragoman.engines.numba.search.prefix_tree import BLOCK, INITIAL_POSITIONS, append, forced_label, grow, ints
 from dragoman.engines.numba.search.topk import CHUNK, insert, normalizer, top_k
 
@@ -55,40 +55,50 @@ def rank(first: Any, beams: Any, values: Any, totals: Any, sums: Any, origins: A
             insert(total, b * count + j, sums.shape[0], sums, origins)
 
 
+class Options(NamedTuple):
+    """Of decoding.Beam, and longest [B], the most labels of each sentence."""
+
+    width: Any
+    penalty: Any
+    longest: Any
+
+
+class Beams(NamedTuple):
+    """All beams of a step. rows [3, B width]: sentence, last cache row, next label; totals [B width]"""
+
+    rows: Any
+    totals: Any
+
+
 @device_function
 def advance(
-    going: Any,
+    options: Any,
     t: Any,
-    width: Any,
-    penalty: Any,
-    longest: Any,
     values: Any,
     chosen: Any,
+    going: Any,
     active: Any,
-    beams: Any,
+    counts: Any,
     now: Any,
-    totals: Any,
     after: Any,
-    after_totals: Any,
-    kept: Any,
-    rows: Any,
-    held: Any,
+    hypotheses: Any,
 ) -> Any:
     """One step of every active sentence: (beams of the next step, active sentences, whether all can be continued)
 
-    active, beams [going]  which sentences, how many beams each has; now, after [3, B width] their sentence, last row
-    and next label
+    active, counts [going] the sentences and how many beams each has   now, after: Beams of this and of the next step
     """
+    width, penalty, longest = options
     sums, origins, size = np.empty(2 * width), np.empty(2 * width, np.int64), values.shape[1]
-    first, left, still, best, possible = np.int64(0), 0, 0, kept.shape[1], True
+    candidates = Candidates(sums, origins, chosen)
+    first, left, still, possible = np.int64(0), 0, 0, True
+    kept, held = hypotheses.kept, hypotheses.held
+    best = kept.shape[1]
     for a in range(going):
-        s, count = active[a], beams[a]
+        s, count = active[a], counts[a]
         full, begun = longest[s] == t, left
-        rank(first, count, values, totals, sums, origins)
+        rank(first, count, values, now.totals, sums, origins)
         possible = possible and sums[0] > -math.inf
-        collect_finished(
-            first, count, width, s, t, full, sums, origins, chosen, now[1], totals, kept, rows, held, penalty
-        )
+        collect_finished(first, count, width, s, t, full, candidates, now.rows[1], now.totals, hypotheses, penalty)
         for place in range(2 * width):
             b, label = origins[place] // size, chosen[first + origins[place] // size, origins[place] % size]
             if full or sums[place] == -math.inf or left - begun == width:
@@ -97,11 +107,11 @@ def advance(
                 continue
             if left == begun and held[s] >= width and sums[place] / (t + 1) ** penalty <= kept[s, best - 1, 0]:
                 break  # no unfinished beam scores better than the last hypothesis to be returned
-            after[0, left], after[1, left], after[2, left] = s, now[1, first + b], label
-            after_totals[left] = sums[place]
+            after.rows[0, left], after.rows[1, left], after.rows[2, left] = s, now.rows[1, first + b], label
+            after.totals[left] = sums[place]
             left += 1
         if left > begun:
-            active[still], beams[still] = s, left - begun
+            active[still], counts[still] = s, left - begun
             still += 1
         first += count
     return left, still, possible
@@ -133,12 +143,12 @@ def beam(
     )
     x, y = np.empty(most * d, np.float32), np.empty(min(most, BLOCK) * n, np.float32)
     values, chosen = np.empty((most, size)), np.empty((most, size), np.int64)
-    kept, rows, held = np.zeros((count, best, 2)), np.zeros((count, best, 3), np.int64), ints(count)
-    now, totals = np.zeros((3, most), np.int64), np.zeros(most)
-    after, after_totals = np.zeros((3, most), np.int64), np.zeros(most)
-    active, beams = np.arange(count), np.ones(count, np.int64)
+    hypotheses = Hypotheses(np.zeros((count, best, 2)), np.zeros((count, best, 3), np.int64), ints(count))
+    now = Beams(np.zeros((3, most), np.int64), np.zeros(most))
+    after = Beams(np.zeros((3, most), np.int64), np.zeros(most))
+    options, active, counts = Options(width, penalty, longest), np.arange(count), np.ones(count, np.int64)
     for s in range(count):
-        now[0, s], now[1, s], now[2, s] = s, -1, START
+        now.rows[0, s], now.rows[1, s], now.rows[2, s] = s, -1, START
     ok, m, going, t, used = True, count, count, np.int64(0), np.int64(0)
     while ok and m > 0:
         if net.positioned and t >= net.reference_positions.shape[0]:
@@ -148,30 +158,15 @@ def beam(
         if t == row_lists.shape[1]:
             row_lists = np.empty((most, 2 * t), np.int64)
         for r in range(m):
-            memory_lengths[r] = offsets[now[0, r] + 1] - offsets[now[0, r]]
-        append(parents, fed, now[1], now[2], m, used, t, row_lists)
-        decode(net, m, now[2], t, cache, used, row_lists[:m], memory, memory_rows, now[0], memory_lengths, x)
+            memory_lengths[r] = offsets[now.rows[0, r] + 1] - offsets[now.rows[0, r]]
+        sentence, last, labels = now.rows[0], now.rows[1], now.rows[2]
+        append(parents, fed, last, labels, m, used, t, row_lists)
+        sources = SourceMemory(memory, memory_rows, sentence, memory_lengths)
+        decode(net, m, labels, t, cache, used, row_lists[:m], sources, x)
         used += m | 1  # odd: rows of a sequence at power-of-two strides would share few cache sets
-        ok = choose(net, x, m, t, now[0], prefixes, y, values, chosen)
+        ok = choose(net, x, m, t, sentence, prefixes, y, values, chosen)
         if ok:
-            m, going, ok = advance(
-                going,
-                t,
-                width,
-                penalty,
-                longest,
-                values,
-                chosen,
-                active,
-                beams,
-                now,
-                totals,
-                after,
-                after_totals,
-                kept,
-                rows,
-                held,
-            )
-            now, totals, after, after_totals = after, after_totals, now, totals
+            m, going, ok = advance(options, t, values, chosen, going, active, counts, now, after, hypotheses)
+            now, after = after, now
         t += 1
-    return ok, kept, rows, held, parents, fed
+    return ok, hypotheses.kept, hypotheses.rows, hypotheses.held, parents, fed

@@ -6,7 +6,7 @@ All matrices are flat arrays. `net` is a model view; `at` is a row of its tables
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from dragoman.engines.numba.gemm.packed_weights import ZERO_INDEX
 from dragoman.engines.numba.gemm.small_gemm import call_gemm
 from dragoman.engines.numba.jit import device_function
 from dragoman.engines.numba.kernels.activations import gelu_denominator
-from dragoman.engines.numba.kernels.attention.gathered import attend, score_buffer
+from dragoman.engines.numba.kernels.attention.gathered import Columns, RowLists, attend, score_buffer
 from dragoman.engines.transformer_spec import (
     ABSENT,
     ATTENTION,
@@ -124,6 +124,18 @@ def embed(net: Any, table: Any, labels: Any, positions: Any, position_table: Any
                 out[c] += added[c]
 
 
+class SourceMemory(NamedTuple):
+    """The encoded sources, as the decoders read them.
+
+    keys_values [layers, N 2d]   rows [B, S] the rows of each source   source_of, lengths [m] of each sequence
+    """
+
+    keys_values: Any
+    rows: Any
+    source_of: Any
+    lengths: Any
+
+
 @device_function
 def decode(
     net: Any,
@@ -134,65 +146,34 @@ def decode(
     first: Any,
     row_lists: Any,
     memory: Any,
-    memory_rows: Any,
-    memory_of: Any,
-    memory_lengths: Any,
     x: Any,
 ) -> None:
     """One new position of m sequences; its queries, keys and values become the rows first to first + m of the cache.
 
-    cache [layers, rows 3d]   row_lists [m, position + 1] the cache rows of each sequence
+    cache [layers, rows 3d]   row_lists [m, position + 1] the cache rows of each sequence   memory: SourceMemory
     x [m d] receives the output of the last decoder
     """
     d = net.depth
     inner, seen, query = np.empty(m * d, np.float32), np.empty(m * d, np.float32), np.empty(m * d, np.float32)
     hidden = np.empty(m * net.hidden, np.float32)
-    row = score_buffer(max(row_lists.shape[1], memory_rows.shape[1]))
-    own, positions, lengths = np.arange(m), np.full(m, position), np.full(m, position + 1)
+    row = score_buffer(max(row_lists.shape[1], memory.rows.shape[1]))
+    positions = np.full(m, position)
+    own = RowLists(row_lists, np.arange(m), np.full(m, position + 1), positions)
+    sources = RowLists(memory.rows, memory.source_of, memory.lengths, positions)
     embed(net, net.ends[REFERENCE_TABLE], labels, positions, net.reference_positions, m, x)
     for i in range(net.decoders.shape[0]):
         at, begun = net.decoders[i], first * 3 * d
         enter_sublayer(net, at, NORMALIZATION, x, m, inner)
         linear(net, at, ATTENTION, inner, m, d, 3 * d, cache[i], begun)
-        attend(
-            net,
-            m,
-            cache[i],
-            begun,
-            3 * d,
-            cache[i],
-            d,
-            3 * d,
-            row_lists,
-            own,
-            lengths,
-            positions,
-            at[DISTANCES],
-            seen,
-            row,
-        )
+        queries, keys = Columns(cache[i], begun, 3 * d), Columns(cache[i], d, 3 * d)
+        attend(net, m, queries, keys, own, at[DISTANCES], seen, row)
         linear(net, at, PROJECTION, seen, m, d, d, inner, ZERO_INDEX)
         leave_sublayer(net, at, NORMALIZATION, x, m, inner)
 
         enter_sublayer(net, at, CROSS_NORMALIZATION, x, m, inner)
         linear(net, at, CROSS_QUERY, inner, m, d, d, query, ZERO_INDEX)
-        attend(
-            net,
-            m,
-            query,
-            ZERO_INDEX,
-            d,
-            memory[i],
-            ZERO_INDEX,
-            2 * d,
-            memory_rows,
-            memory_of,
-            memory_lengths,
-            positions,
-            ABSENT,
-            seen,
-            row,
-        )
+        queries, keys = Columns(query, ZERO_INDEX, d), Columns(memory.keys_values[i], ZERO_INDEX, 2 * d)
+        attend(net, m, queries, keys, sources, ABSENT, seen, row)
         linear(net, at, CROSS_PROJECTION, seen, m, d, d, inner, ZERO_INDEX)
         leave_sublayer(net, at, CROSS_NORMALIZATION, x, m, inner)
         feed_forward(net, at, x, m, inner, hidden)

@@ -9,7 +9,7 @@ import numpy as np
 from dragoman.engines.numba.gemm.packed_weights import ZERO_INDEX
 from dragoman.engines.numba.gemm.small_gemm import pack_in_place
 from dragoman.engines.numba.jit import device_function, kernel
-from dragoman.engines.numba.kernels.attention.gathered import attend, score_buffer
+from dragoman.engines.numba.kernels.attention.gathered import Columns, RowLists, attend, score_buffer
 from dragoman.engines.numba.search.decode import embed, enter_sublayer, feed_forward, leave_sublayer, linear, normalize
 from dragoman.engines.numba.search.quantized_argmax import quantize_output
 from dragoman.engines.transformer_spec import (
@@ -40,11 +40,11 @@ def encode_sources(net: Any, labels: Any, offsets: Any, prefixes: Any) -> Any:
     """
     if not validate(net, labels, offsets, prefixes):
         return False, np.zeros((0, 0), np.float32), np.zeros((0, 0), np.int64)
-    row_lists, list_of, lengths, positions = source_rows(offsets)
+    lists = source_rows(offsets)
     pack_all(net)
     if net.quantized.weights.shape[0] > 0 and not quantize_output(net):
         return False, np.zeros((0, 0), np.float32), np.zeros((0, 0), np.int64)
-    return True, run_encoder(net, labels, positions, row_lists, list_of, lengths), row_lists
+    return True, run_encoder(net, labels, lists), lists.rows
 
 
 @device_function
@@ -64,7 +64,7 @@ def validate(net: Any, labels: Any, offsets: Any, prefixes: Any) -> Any:
 
 @device_function
 def source_rows(offsets: Any) -> Any:
-    """(row_lists, list_of, lengths, positions) as `run_encoder` takes them"""
+    """Every row attends to all rows of its source: the RowLists of the encoders."""
     count, rows = offsets.shape[0] - 1, offsets[-1]
     longest = 0
     for s in range(count):
@@ -75,7 +75,7 @@ def source_rows(offsets: Any) -> Any:
         for i in range(offsets[s], offsets[s + 1]):
             list_of[i], lengths[i], positions[i] = s, offsets[s + 1] - offsets[s], i - offsets[s]
             row_lists[s, i - offsets[s]] = i
-    return row_lists, list_of, lengths, positions
+    return RowLists(row_lists, list_of, lengths, positions)
 
 
 @device_function
@@ -96,41 +96,22 @@ def pack_all(net: Any) -> None:
 
 
 @device_function
-def run_encoder(net: Any, labels: Any, positions: Any, row_lists: Any, list_of: Any, lengths: Any) -> Any:
-    """Keys and values of every source for every decoder: [layers, N 2d]
-
-    row_lists [B, S] the rows of each source; list_of, lengths, positions [N]: of each row its source, the length of
-    that, and its position in it
-    """
+def run_encoder(net: Any, labels: Any, lists: Any) -> Any:
+    """Keys and values of every source for every decoder: [layers, N 2d]; lists: RowLists of all rows"""
     m, d, layers = labels.shape[0], net.depth, net.encoders.shape[0]
     x, inner, seen = np.empty(m * d, np.float32), np.empty(m * d, np.float32), np.empty(m * d, np.float32)
     qkv, hidden, row = (
         np.empty(m * 3 * d, np.float32),
         np.empty(m * net.hidden, np.float32),
-        score_buffer(row_lists.shape[1]),
+        score_buffer(lists.rows.shape[1]),
     )
-    embed(net, net.ends[SOURCE_TABLE], labels, positions, net.source_positions, m, x)
+    embed(net, net.ends[SOURCE_TABLE], labels, lists.positions, net.source_positions, m, x)
     for i in range(layers):
         at = net.encoders[i]
         enter_sublayer(net, at, NORMALIZATION, x, m, inner)
         linear(net, at, ATTENTION, inner, m, d, 3 * d, qkv, ZERO_INDEX)
-        attend(
-            net,
-            m,
-            qkv,
-            ZERO_INDEX,
-            3 * d,
-            qkv,
-            d,
-            3 * d,
-            row_lists,
-            list_of,
-            lengths,
-            positions,
-            at[DISTANCES],
-            seen,
-            row,
-        )
+        queries, keys = Columns(qkv, ZERO_INDEX, 3 * d), Columns(qkv, d, 3 * d)
+        attend(net, m, queries, keys, lists, at[DISTANCES], seen, row)
         linear(net, at, PROJECTION, seen, m, d, d, inner, ZERO_INDEX)
         leave_sublayer(net, at, NORMALIZATION, x, m, inner)
         feed_forward(net, at, x, m, inner, hidden)

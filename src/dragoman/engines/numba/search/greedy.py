@@ -11,7 +11,7 @@ from dragoman.batch import END, START
 from dragoman.engines.fused_search import FREE
 from dragoman.engines.numba.gemm.packed_weights import PANEL
 from dragoman.engines.numba.jit import kernel
-from dragoman.engines.numba.search.decode import decode, logits
+from dragoman.engines.numba.search.decode import SourceMemory, decode, logits
 from dragoman.engines.numba.search.prefix_tree import (
     BLOCK,
     INITIAL_POSITIONS,
@@ -53,7 +53,8 @@ def greedy(net: Any, memory: Any, memory_rows: Any, offsets: Any, longest: Any, 
         if t == row_lists.shape[1]:
             row_lists = np.empty((count, 2 * t), np.int64)
         append(parents, fed_labels, last, written, m, used, t, row_lists)
-        decode(net, m, written, t, cache, used, row_lists[:m], memory, memory_rows, sentence, memory_lengths, x)
+        sources = SourceMemory(memory, memory_rows, sentence, memory_lengths)
+        decode(net, m, written, t, cache, used, row_lists[:m], sources, x)
         used += m | 1  # odd: rows of a sequence at power-of-two strides would share few cache sets
         left = 0
         for first in range(0, m, BLOCK):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,16 +12,33 @@ from dragoman.engines.numba.jit import device_function, kernel
 from dragoman.engines.numba.search.prefix_tree import ints, read_back
 
 
-@device_function
-def insert_hypothesis(
-    kept: Any, rows: Any, s: Any, held: Any, last: Any, length: Any, total: Any, finished: Any, p: Any
-) -> None:
-    """Insert a hypothesis among the best of its sentence, after equal ones
+class Hypotheses(NamedTuple):
+    """The best hypotheses of every sentence so far.
 
     kept [B, best, 2] score and total   rows [B, best, 3] last cache row, length, whether it is finished
+    held [B] how many have finished
     """
+
+    kept: Any
+    rows: Any
+    held: Any
+
+
+class Candidates(NamedTuple):
+    """The best continuations of a sentence. sums: log-probabilities; origins: K * beam + rank; labels [m, K]"""
+
+    sums: Any
+    origins: Any
+    labels: Any
+
+
+@device_function
+def insert_hypothesis(hypotheses: Any, s: Any, last: Any, length: Any, total: Any, finished: Any, p: Any) -> None:
+    """Insert a hypothesis among the best of its sentence, after equal ones, and count it."""
+    kept, rows, held = hypotheses
     score = total / max(1, length + finished) ** p
-    best, i = kept.shape[1], min(held, kept.shape[1])
+    best, i = kept.shape[1], min(held[s], kept.shape[1])
+    held[s] += 1
     if i == best:
         if not score > kept[s, best - 1, 0]:
             return
@@ -44,30 +61,25 @@ def collect_finished(
     s: Any,
     t: Any,
     full: Any,
-    sums: Any,
-    origins: Any,
-    labels: Any,
+    candidates: Any,
     last: Any,
     totals: Any,
-    kept: Any,
-    rows: Any,
-    held: Any,
+    hypotheses: Any,
     p: Any,
 ) -> None:
     """Insert the continuations that end; at the maximum length, the other beams too."""
+    sums, origins, labels = candidates
     count = labels.shape[1]
     ended = np.zeros(beams, np.bool_)
     for place in range(width):
         b, j = origins[place] // count, origins[place] % count
         if sums[place] > -math.inf and labels[first + b, j] == END:
             ended[b] = True
-            insert_hypothesis(kept, rows, s, held[s], last[first + b], t, sums[place], np.int64(1), p)
-            held[s] += 1
+            insert_hypothesis(hypotheses, s, last[first + b], t, sums[place], np.int64(1), p)
     if full:
         for b in range(beams):
             if not ended[b]:
-                insert_hypothesis(kept, rows, s, held[s], last[first + b], t, totals[first + b], np.int64(0), p)
-                held[s] += 1
+                insert_hypothesis(hypotheses, s, last[first + b], t, totals[first + b], np.int64(0), p)
 
 
 @kernel

@@ -6,7 +6,7 @@ Unlike `simd`, it reads rows in place, since a few queries do not pay for copyin
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,34 +19,41 @@ from dragoman.engines.transformer_spec import ABSENT
 ZERO, ONE = np.float32(0), np.float32(1)
 
 
+class Columns(NamedTuple):
+    """Columns of the rows of a flat matrix: its first column of interest in its first row, and its row stride."""
+
+    data: Any
+    first: Any
+    stride: Any
+
+
+class RowLists(NamedTuple):
+    """Which rows each of m queries attends to.
+
+    rows [L, T] lists of rows           list_of [m] the list of a query
+    lengths [m] how many of its rows    positions [m] the position of a query itself
+    """
+
+    rows: Any
+    list_of: Any
+    lengths: Any
+    positions: Any
+
+
 @device_function
 def score_buffer(size: Any) -> Any:
     return np.empty(max(size, 1), np.float32)
 
 
 @device_function
-def attend(
-    net: Any,
-    m: Any,
-    q: Any,
-    q0: Any,
-    qs: Any,
-    kv: Any,
-    k0: Any,
-    kvs: Any,
-    row_lists: Any,
-    list_of: Any,
-    lengths: Any,
-    positions: Any,
-    bias_start: Any,
-    out: Any,
-    row: Any,
-) -> None:
-    """Each query attends to the rows of its list; keys begin at column k0 of a row, values at k0 + d.
+def attend(net: Any, m: Any, queries: Any, keys: Any, lists: Any, bias_start: Any, out: Any, row: Any) -> None:
+    """Each query attends to the rows of its list; the values of a row begin d columns after its keys.
 
-    list_of [m]   which list of row_lists a query reads   lengths [m] how many of its rows
-    positions [m] position of each query                  bias_start  of the relative bias in theta, or ABSENT
+    queries, keys: Columns   lists: RowLists   bias_start: of the relative bias in theta, or ABSENT   row: scores
     """
+    q, q0, qs = queries
+    kv, k0, kvs = keys
+    row_lists, list_of, lengths, positions = lists
     width = net.depth // net.heads
     scale, v0, reach = ONE / np.float32(math.sqrt(np.float32(width))), k0 + net.depth, net.reach
     for i in range(m):
