@@ -82,7 +82,6 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         "last_chrf": round(CHRF().corpus_score(last, references).score, 2),
         "sentences": len(pairs),
         "steps": history[-1]["step"],
-        "tokens_per_second": round(float(np.median([line["tokens_per_second"] for line in history]))),
     }
 
 
@@ -94,14 +93,30 @@ def _validation(settings: dict[str, Any], seed: int) -> Any:
 
 
 def table(results: Path) -> str:
+    """The recorded runs; those without a score of the last weights used another split of the pairs."""
     rows = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
-    rows.sort(key=lambda row: (row["pairs"], ["small", "medium", "large"].index(row["preset"]), row["epochs"]))
-    lines = ["| pairs | size | epochs | dropout | best after | error | accuracy | BLEU | chrF |", "|---|" + 8 * "---|"]
+    sizes = ["small", "medium", "large"]
+    rows.sort(key=lambda row: (row["pairs"], "last_bleu" not in row, sizes.index(row["preset"]), row["epochs"]))
+    names = (
+        "pairs",
+        "size",
+        "epochs",
+        "dropout",
+        "best after",
+        "error",
+        "accuracy",
+        "BLEU",
+        "chrF",
+        "last BLEU",
+        "last chrF",
+    )
+    lines = [f"| {' | '.join(names)} |", "|" + "---|" * len(names)]
     for row in rows:
+        last = [f"{row[name]:.1f}" if name in row else "" for name in ("last_bleu", "last_chrf")]
         lines.append(
             f"| {row['pairs']:,} | {row['preset']} | {row['epochs']} | {row['dropout']:g} | {row['best_epoch']:.0f} "
             f"| {row['validation_error']:.3f} | {row['validation_accuracy']:.3f} "
-            f"| {row['bleu']:.1f} | {row['chrf']:.1f} |"
+            f"| {row['bleu']:.1f} | {row['chrf']:.1f} | {' | '.join(last)} |"
         )
     return "\n".join(lines)
 
