@@ -176,7 +176,7 @@ def test_without_numba_one_line_says_so(monkeypatch: pytest.MonkeyPatch):
 
 def test_an_engine_that_does_not_exist_is_told(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("DRAGOMAN_ENGINE", "abacus")
-    with pytest.raises(ConfigurationError, match="'abacus'; there is numba, numpy"):
+    with pytest.raises(ConfigurationError, match="'abacus'; available: numba, numpy"):
         use_fastest()
 
 

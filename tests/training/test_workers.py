@@ -219,7 +219,7 @@ def test_an_interrupt_before_the_first_shard_keeps_nobody_waiting(monkeypatch: p
     batch, main, interrupted = TRAINING.batch(np.arange(17)), threading.get_ident(), []
 
     @contextmanager
-    def turns(_: int) -> Iterator[Any]:
+    def gate(_: int) -> Iterator[Any]:
         def begin() -> None:
             if threading.get_ident() == main and not interrupted:
                 interrupted.append(True)
@@ -227,7 +227,7 @@ def test_an_interrupt_before_the_first_shard_keeps_nobody_waiting(monkeypatch: p
 
         yield begin
 
-    monkeypatch.setattr(workers_module, "turns", turns)
+    monkeypatch.setattr(workers_module, "gate", gate)
     with pytest.raises(KeyboardInterrupt):
         workers.differentiate(index, network, batch, ForwardContext())
     _, gradient = workers.differentiate(index, network, batch, ForwardContext())

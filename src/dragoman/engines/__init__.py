@@ -62,7 +62,7 @@ def fastest(tell: Callable[[str], None] | None = None) -> str:
 def _wanted() -> str:
     wanted = os.environ.get(VARIABLE, ENGINES[0])
     if wanted not in ENGINES:
-        raise ConfigurationError(f"${VARIABLE} names the engine '{wanted}'; there is {', '.join(ENGINES)}")
+        raise ConfigurationError(f"${VARIABLE}: unknown engine '{wanted}'; available: {', '.join(ENGINES)}")
     return wanted
 
 

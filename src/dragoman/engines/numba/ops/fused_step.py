@@ -85,12 +85,10 @@ def _checked(side: Sequences, vocabulary: int) -> Sequences:
 
 
 def _last_layer(spec: ModelSpec) -> tuple[Array, Array]:
-    d, v, start, biases = (
-        spec.depth,
-        spec.vocabulary,
-        spec.ends[columns.LOGITS],
-        spec.ends[columns.LOGITS + 1],
-    )
+    d = spec.depth
+    v = spec.vocabulary
+    start = spec.ends[columns.LOGITS]
+    biases = spec.ends[columns.LOGITS + 1]
     weights = spec.theta[start : start + d * v].reshape((v, d) if spec.tied else (d, v))
     return weights, spec.theta[biases : biases + v]
 

@@ -47,10 +47,8 @@ def forward(
     order, first, counts, direction = sort_by_length(offsets, reverse)
     of_gates, of_new = pack_weights(gemms, weights, 0, 2 * m, False), pack_weights(gemms, weights, 2 * m, m, False)
     state, reset = gather_states(initial, order, m), np.empty((counts[0], m), x.dtype)
-    sums, fresh = (
-        np.zeros((counts[0], round_up_to_panel(2 * m)), x.dtype),
-        np.zeros((counts[0], round_up_to_panel(m)), x.dtype),
-    )
+    sums = np.zeros((counts[0], round_up_to_panel(2 * m)), x.dtype)
+    fresh = np.zeros((counts[0], round_up_to_panel(m)), x.dtype)
     for t in range(counts.shape[0] - 1):
         n, has_state = counts[t], t > 0 or initial.size > 0
         if has_state:
@@ -129,10 +127,8 @@ def backward(
     order, first, counts, direction = sort_by_length(offsets, reverse)
     of_gates, of_new = pack_weights(gemms, weights, 0, 2 * m, True), pack_weights(gemms, weights, 2 * m, m, True)
     start, kept = gather_states(initial, order, m), gather_states(dfinal, order, m)
-    passed, fresh = (
-        np.zeros((order.shape[0], round_up_to_panel(m)), h.dtype),
-        np.zeros((counts[0], round_up_to_panel(m)), h.dtype),
-    )
+    passed = np.zeros((order.shape[0], round_up_to_panel(m)), h.dtype)
+    fresh = np.zeros((counts[0], round_up_to_panel(m)), h.dtype)
     dgates, dnew = np.empty((counts[0], 2 * m), h.dtype), np.empty((counts[0], m), h.dtype)
     for t in range(counts.shape[0] - 2, -1, -1):
         n, has_state = counts[t], t > 0 or initial.size > 0

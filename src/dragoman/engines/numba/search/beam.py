@@ -132,15 +132,11 @@ def beam(
     """(whether it succeeded, then the arguments of `collect_results`)"""
     count, n, d = offsets.shape[0] - 1, net.vocabulary, net.depth
     most, size = count * width, min(2 * width, n - END)
-    cache, parents = (
-        np.empty((net.decoders.shape[0], count * INITIAL_POSITIONS * 3 * d), np.float32),
-        ints(count * INITIAL_POSITIONS),
-    )
-    fed, row_lists, memory_lengths = (
-        ints(count * INITIAL_POSITIONS),
-        np.empty((most, INITIAL_POSITIONS), np.int64),
-        ints(most),
-    )
+    cache = np.empty((net.decoders.shape[0], count * INITIAL_POSITIONS * 3 * d), np.float32)
+    parents = ints(count * INITIAL_POSITIONS)
+    fed = ints(count * INITIAL_POSITIONS)
+    row_lists = np.empty((most, INITIAL_POSITIONS), np.int64)
+    memory_lengths = ints(most)
     x, y = np.empty(most * d, np.float32), np.empty(min(most, BLOCK) * n, np.float32)
     values, chosen = np.empty((most, size)), np.empty((most, size), np.int64)
     hypotheses = Hypotheses(np.zeros((count, best, 2)), np.zeros((count, best, 3), np.int64), ints(count))

@@ -100,11 +100,9 @@ def run_encoder(net: Any, labels: Any, lists: Any) -> Any:
     """Keys and values of every source for every decoder: [layers, N 2d]; lists: RowLists of all rows"""
     m, d, layers = labels.shape[0], net.depth, net.encoders.shape[0]
     x, inner, seen = np.empty(m * d, np.float32), np.empty(m * d, np.float32), np.empty(m * d, np.float32)
-    qkv, hidden, row = (
-        np.empty(m * 3 * d, np.float32),
-        np.empty(m * net.hidden, np.float32),
-        score_buffer(lists.rows.shape[1]),
-    )
+    qkv = np.empty(m * 3 * d, np.float32)
+    hidden = np.empty(m * net.hidden, np.float32)
+    row = score_buffer(lists.rows.shape[1])
     embed(net, net.ends[SOURCE_TABLE], labels, lists.positions, net.source_positions, m, x)
     for i in range(layers):
         at = net.encoders[i]

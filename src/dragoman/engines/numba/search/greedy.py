@@ -29,10 +29,8 @@ from dragoman.engines.numba.search.topk import CHUNK, check_logits, normalizer, 
 def greedy(net: Any, memory: Any, memory_rows: Any, offsets: Any, longest: Any, prefixes: Any, scored: Any) -> Any:
     """(whether it succeeded, labels, offsets, totals, finished)"""
     count, n, d = offsets.shape[0] - 1, net.vocabulary, net.depth
-    cache, parents = (
-        np.empty((net.decoders.shape[0], count * INITIAL_POSITIONS * 3 * d), np.float32),
-        ints(count * INITIAL_POSITIONS),
-    )
+    cache = np.empty((net.decoders.shape[0], count * INITIAL_POSITIONS * 3 * d), np.float32)
+    parents = ints(count * INITIAL_POSITIONS)
     fed_labels = ints(count * INITIAL_POSITIONS)
     row_lists, x = np.empty((count, INITIAL_POSITIONS), np.int64), np.empty(count * d, np.float32)
     quantized, block = net.quantized.weights.shape[0] > 0, min(count, BLOCK)

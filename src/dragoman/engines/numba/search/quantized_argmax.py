@@ -77,11 +77,9 @@ def quantize_output(net: Any) -> Any:
     quantized, d, n, highest = net.quantized, net.depth, net.vocabulary, highest_level(net.depth)
     w0, b0 = net.ends[LOGITS], net.ends[LOGITS + 1]
     level, sums, weight, bias = ZERO, ZERO, ZERO, ZERO
-    block, scale, total = (
-        np.empty(d * PACK_COLUMNS, np.float32),
-        np.empty(PACK_COLUMNS, np.float32),
-        np.empty(PACK_COLUMNS, np.float32),
-    )
+    block = np.empty(d * PACK_COLUMNS, np.float32)
+    scale = np.empty(PACK_COLUMNS, np.float32)
+    total = np.empty(PACK_COLUMNS, np.float32)
     for begin in range(0, n, PACK_COLUMNS):
         count = min(PACK_COLUMNS, n - begin)
         if net.tied:
