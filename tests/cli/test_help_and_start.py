@@ -5,13 +5,18 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import typer
 
 import dragoman
+from dragoman import Translator
 from dragoman.cli import app
+from dragoman.tasks.training import train_translator
+from dragoman.training.workers import keep_freed_memory
 from tests.cli.running import Run
+from tests.tasks.models import PAIRS, tiny, write_pairs
 
 HEAVY = ("numba", "matplotlib", "sacrebleu", "tokenizers", "torch", "numpy", "safetensors", "latex2mathml")
 COMMANDS = ["train", "translate", "evaluate", "inspect", "plot", "plan", "check", "bench"]
@@ -105,3 +110,16 @@ def test_the_package_runs_as_a_module_and_shows_only_its_own_names() -> None:
     assert dragoman.__version__ in done.stdout
     assert "importlib" not in dir(dragoman)
     assert {"Translator", "gradient_check", "__version__"} <= set(dir(dragoman))
+
+
+def test_only_the_train_command_changes_how_the_process_allocates(undertrained: Path, tmp_path: Path, run: Run) -> None:
+    keep_freed_memory.cache_clear()
+    Translator.load(undertrained).translate(["The man sees bread."])
+    train_translator(tiny(), None)
+    assert keep_freed_memory.cache_info().currsize == 0
+    write_pairs(tmp_path / "pairs.tsv", PAIRS)
+    done = run(
+        "train", tmp_path / "pairs.tsv", "--out", tmp_path / "m", "--preset", "small", "--set", "stopping.steps=1"
+    )
+    assert done.code == 0, done.err
+    assert keep_freed_memory.cache_info().currsize == 1

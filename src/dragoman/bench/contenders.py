@@ -23,7 +23,7 @@ from dragoman.optimization import Adam, Constant, gradient_norm
 from dragoman.training import Stopping
 from dragoman.training.loop import Training
 from dragoman.training.step import StepSettings
-from dragoman.training.workers import Workers, physical_cores
+from dragoman.training.workers import Workers, keep_freed_memory, physical_cores
 
 RATE = 1e-4
 
@@ -39,6 +39,7 @@ class Ours:
         self.network = Transformer(TransformerConfiguration(**material.network))
         load_weights(self.network, material.directory / "weights.safetensors")
         self.batches = [packed_batch(arrays) for arrays in material.batches()]
+        keep_freed_memory()  # as `dragoman train` does
         self.training = Training(
             self.network,
             [],

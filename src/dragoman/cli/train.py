@@ -126,7 +126,9 @@ def _train(given: dict[str, Any], out: Path, screen: Console) -> int:
     from dragoman.cli.progress import TrainingProgress
     from dragoman.tasks.training import train_translator
     from dragoman.training.interrupts import Interrupts
+    from dragoman.training.workers import keep_freed_memory
 
+    keep_freed_memory()
     progress, interrupts = TrainingProgress(screen), Interrupts()
     try:
         translator, outcome = train_translator(given, out, progress, interrupts, progress.tell)

@@ -60,12 +60,13 @@ def physical_cores() -> int:
 
 
 @functools.cache
-def keep_pages() -> None:
-    """Let the C library keep the memory that a step frees for the next one.
+def keep_freed_memory() -> None:
+    """Let the C library keep the memory that a step frees for the next one, in the whole process.
 
-    glibc gives large blocks back to the system, which hands them out again page by page, a fault each: some hundred
-    faults a step where the sizes of batches differ. What threads have of their own comes in blocks that are given back
-    whatever is asked: they share what the first has. Other C libraries have no such setting and are left alone.
+    A setting of the process belongs to a program, so `dragoman train` calls this and the library never does. glibc
+    returns large blocks to the system, which hands them out again page by page: some hundred page faults a step where
+    the sizes of batches differ. Arenas of other threads are returned whatever is set, so all threads share the first
+    one. Other C libraries have no such setting and are left alone.
     """
     trim_threshold, mmap_threshold, arena_max = -1, -3, -8  # M_TRIM_THRESHOLD... of malloc.h
     library = platform.libc_ver()[0]
@@ -86,7 +87,6 @@ class Workers:
 
     def __init__(self, threads: int = 1) -> None:
         check_threads(threads)
-        keep_pages()
         self.threads = threads
         self._crew = ThreadPool(threads - 1)
         self._pace = Pace(threads)
