@@ -71,7 +71,7 @@ def test_a_model_directory_holds_what_it_promises(undertrained: Path) -> None:
         "checkpoints",
     }
     facts = load_metadata(undertrained)
-    assert facts.training["ended"] == "all 2 epochs were done"
+    assert facts.training["ended"] == "finished 2 epochs"
     assert (facts.training["steps"], facts.training["epochs"]) == (20, 2.0)
     assert facts.parameters == sum(array.size for array in weights(undertrained).values())
     assert sum(facts.data.parts.values()) == len(PAIRS)
@@ -122,7 +122,7 @@ def test_without_a_directory_nothing_is_written(tmp_path: Path, monkeypatch: pyt
     monkeypatch.chdir(tmp_path)
     translator, outcome = train_translator(tiny(STEPS))
     assert list(tmp_path.iterdir()) == []
-    assert outcome.reason == "all 3 steps were taken"
+    assert outcome.reason == "finished 3 steps"
     assert translator.directory is None
     assert translator.translate(["The man sees bread."])
 
@@ -181,7 +181,7 @@ def test_patience_ends_a_training_that_only_gets_worse(tmp_path: Path) -> None:
     settings = overfitting(tmp_path) | {"stopping": {"epochs": 15, "patience": 2}}
     _, outcome = train_translator(settings)
     errors = [record.validation.error for record in outcome.records if record.validation is not None]
-    assert outcome.reason == "2 evaluations in a row brought nothing better (patience)"
+    assert outcome.reason == "no improvement in 2 evaluations in a row (patience)"
     assert len(errors) < 15
     assert min(errors) == errors[-3]
 

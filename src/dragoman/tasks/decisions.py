@@ -179,7 +179,7 @@ def check_resume(
     if changed:
         raise ConfigurationError(
             f"{place} holds a training with other settings: {'; '.join(changed)}. "
-            "Give the same settings to go on with it, or another --out"
+            "Give the same settings to resume it, or another --out"
         )
     stopping = asked.stopping
     if stopping.epochs is None and stopping.steps is None:  # decided by the data then, and still

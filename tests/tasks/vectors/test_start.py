@@ -153,7 +153,7 @@ def test_vectors_that_do_not_fit_are_told(files: dict[str, str], tmp_path: Path)
         ),
         ({"vectors": {"freeze": True}}, r"start\.vectors: there are no vectors to freeze; name a file of them"),
         ({"vectors": "en.bin"}, r"'start\.vectors' is a section, such as start\.vectors\.source = "),
-        ({"vectors": {"sorce": "en.bin"}}, r"there is no setting 'start\.vectors\.sorce'; did you mean "),
+        ({"vectors": {"sorce": "en.bin"}}, r"unknown setting 'start\.vectors\.sorce'; did you mean "),
         ({"vectors": {"freeze": "maybe"}}, r"start\.vectors\.freeze: Input should be a valid boolean"),
     ],
 )
