@@ -214,21 +214,16 @@ def check_finite(step: int, arrays: Mapping[str, Array], latest: str | None) -> 
             )
 
 
-def read_arrays(path: Path, names: Sequence[str] | None = None) -> dict[str, Array]:
-    arrays, _ = read_tensors(path)
-    missing = sorted(set(names or ()) - arrays.keys())
-    if missing:
-        raise FileFormatError(f"{path} has no array {missing[0]}; it has {', '.join(sorted(arrays))}")
-    return arrays if names is None else {name: arrays[name] for name in names}
-
-
 def average(checkpoints: Sequence[Path], name: str = "theta") -> Array:
     """The mean of one vector over several checkpoints."""
     if not checkpoints:
         raise ConfigurationError("there are no checkpoints to average")
     total = np.zeros(0)
     for place in checkpoints:
-        vector = read_arrays(place / "arrays.safetensors", [name])[name]
+        arrays, _ = read_tensors(path := place / "arrays.safetensors")
+        if name not in arrays:
+            raise FileFormatError(f"{path} has no array {name}; it has {', '.join(sorted(arrays))}")
+        vector = arrays[name]
         total = vector.astype(np.float64) if not total.size else total + vector
     mean: Array = (total / len(checkpoints)).astype(vector.dtype)
     return mean
