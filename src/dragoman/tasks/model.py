@@ -309,7 +309,7 @@ def load_tokenizers(facts: ModelMetadata, directory: Path) -> tuple[Tokenizer, T
     sizes = (source.size, reference.size)
     wanted = (facts.network.source_vocabulary, facts.network.target_vocabulary)
     if sizes != wanted:
-        raise FileFormatError(f"{directory}: its tokenizers have {sizes} labels, its network {wanted}")
+        raise FileFormatError(f"{directory}: its tokenizers have {sizes} tokens, its network {wanted}")
     return source, reference
 
 
