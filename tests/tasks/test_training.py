@@ -246,7 +246,7 @@ def test_the_mean_of_the_last_checkpoints_is_kept_if_it_is_better(tmp_path: Path
     assert told.startswith("the mean of the last 3 checkpoints: ")
     assert f"error {validation_error(network, settings):.4f}" in told
     assert validation_error(network, settings) < best, "or nothing is tested"
-    assert "better than the best alone, so it is kept" in told
+    assert "better than the best checkpoint, so it is kept" in told
     np.testing.assert_array_equal(translator.network.theta.values, mean)
     again = Translator.load(tmp_path / "model").network.theta.values
     np.testing.assert_array_equal(again, mean)
@@ -257,7 +257,7 @@ def test_a_mean_that_is_worse_is_left(tmp_path: Path) -> None:
     listener = Listener()
     settings = tiny({"checkpoints": {"average": 3}, "optimizer": {"averaging": 0.0}, "stopping": {"epochs": 3}})
     translator, outcome = train_translator(settings, tmp_path / "model", listener)
-    assert "not better than the best, so it is left" in listener.notices[0]
+    assert "not better than the best checkpoint, so it is dropped" in listener.notices[0]
     best = min(record.validation.error for record in outcome.records if record.validation is not None)
     assert validation_error(translator.network, settings) == pytest.approx(best, abs=1e-5)
 
@@ -275,9 +275,7 @@ def test_scores_and_samples_are_of_the_validation_part(tmp_path: Path) -> None:
     [line] = told_history(tmp_path / "model")
     assert line["bleu"] == pytest.approx(BLEU().corpus_score(written, [references]).score)
     assert line["chrf"] == pytest.approx(CHRF().corpus_score(written, [references]).score)
-    assert listener.notices == [
-        f"  {sources[i]}\n    -> {written[i]}\n    (reference: {references[i]})" for i in range(2)
-    ]
+    assert listener.notices == [f"  {sources[i]}\n    -> {written[i]}\n    (target: {references[i]})" for i in range(2)]
 
 
 def test_the_best_may_be_that_of_a_score() -> None:
