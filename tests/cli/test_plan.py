@@ -100,7 +100,7 @@ def test_the_next_command_is_the_training_that_was_planned(run: Run, measured: A
     [
         (["gone.tsv"], "gone.tsv"),
         ([pairs_file, "--budget", "soon"], "a time is written as"),
-        ([pairs_file, "--recipe", "old"], "there is no recipe 'old'"),
+        ([pairs_file, "--recipe", "old"], "unknown recipe 'old'"),
     ],
 )
 def test_mistakes_are_told_in_one_line(arguments: list[Any], expected: str, run: Run) -> None:

@@ -43,7 +43,7 @@ def test_a_file_of_pairs_becomes_a_model_and_every_next_command_works(tmp_path: 
     model = tmp_path / "a model's place"
     done = run("train", pairs_file(), "--out", model, "--epochs", "2", *SMALL)
     assert (done.code, done.err) == (0, "")
-    assert "Stopped: all 2 epochs were done." in done.out
+    assert "Stopped: finished 2 epochs." in done.out
     assert f"{load_metadata(model).parameters:,} parameters, 20 steps" in " ".join(done.out.split())
     assert len(told_history(model)) == 2
     commands = [line.strip() for line in done.lines if line.startswith("  dragoman ")]
@@ -69,7 +69,7 @@ def test_the_same_command_again_says_that_it_is_done(tmp_path: Path, run: Run) -
     weights = (tmp_path / "m" / "weights.safetensors").read_bytes()
     done = run(*arguments)
     assert done.code == 0
-    assert "Nothing is left to do: the one epoch was done." in done.out
+    assert "Nothing is left to do: finished 1 epoch." in done.out
     assert (tmp_path / "m" / "weights.safetensors").read_bytes() == weights
     assert len(told_history(tmp_path / "m")) == 1
 
@@ -249,12 +249,12 @@ def test_fine_tuning_by_options(undertrained: Path, tmp_path: Path, run: Run) ->
     ("arguments", "expected"),
     [
         (["gone.tsv"], "gone.tsv"),
-        (["pairs.tsv", "--preset", "tiny"], "there is no preset 'tiny'; choose one of small, medium, large"),
-        (["pairs.tsv", "--recipe", "modren"], "there is no recipe 'modren'; did you mean 'modern'?"),
+        (["pairs.tsv", "--preset", "tiny"], "unknown preset 'tiny'; choose one of small, medium, large"),
+        (["pairs.tsv", "--recipe", "modren"], "unknown recipe 'modren'; did you mean 'modern'?"),
         (["pairs.tsv", "--budget", "soon"], "a time is written as 90s, 30m, 2h or 1h30m, got 'soon'"),
         (["pairs.tsv", "--epochs", "0"], "stopping.epochs"),
         (["pairs.tsv", "--accuracy", "90"], "stopping.accuracy"),
-        (["pairs.tsv", "--set", "rate=3"], "there is no setting 'rate'; did you mean 'optimizer.rate'?"),
+        (["pairs.tsv", "--set", "rate=3"], "unknown setting 'rate'; did you mean 'optimizer.rate'?"),
         (["pairs.tsv", "--set", "rate"], "--set takes section.name=value, got 'rate'"),
         (["pairs.tsv", "--set", "network.heads=3"], "3 heads do not divide the depth 64"),
         (["pairs.tsv", "--set", "data.shares=[0.5, 0.5, 0.5]"], "must add up to 1"),
@@ -271,7 +271,7 @@ def test_fine_tuning_by_options(undertrained: Path, tmp_path: Path, run: Run) ->
         (["config.toml", "pairs.tsv"], "a configuration stands alone"),
         (["nodata.toml"], "data.files names no file"),
         (["gone.toml"], "gone.toml does not exist; check the path"),
-        (["list.toml"], "there is no preset"),
+        (["list.toml"], "unknown preset"),
     ],
 )
 def test_mistakes_are_told_in_one_line(
@@ -364,7 +364,7 @@ def test_what_a_terminal_shows_fits_into_it(tmp_path: Path) -> None:
         whole = [row for row in rows if re.fullmatch(rf" *{epoch} .* (s|min) *", row)]
         assert whole, "a row is one line, from its epoch to its time"
     assert any(re.search(r"\d+%.* left", row) for row in rows), "how far it is, and how long it takes"
-    assert "Stopped: all 2 epochs were done." in shown
+    assert "Stopped: finished 2 epochs." in shown
 
 
 def in_terminal(arguments: list[str], width: int, place: Path) -> str:
@@ -425,7 +425,7 @@ def test_a_single_step_is_told_as_one(tmp_path: Path, run: Run) -> None:
     done = run("train", pairs_file(), "--out", tmp_path / "m", *SMALL, "--set", "stopping.steps=1")
     told = " ".join(done.out.split())
     assert "at most 1 step," in told
-    assert "Stopped: the one step was taken." in told
+    assert "Stopped: finished 1 step." in told
     assert "1 step, " in told
     assert "1 steps" not in told + " ".join(run("inspect", tmp_path / "m").out.split())
 

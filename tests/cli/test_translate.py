@@ -238,7 +238,7 @@ def test_text_in_a_script_the_model_has_not_seen_is_told(undertrained: Path, run
     done = run("translate", undertrained, RUSSIAN[0])
     assert (done.code, len(done.lines)) == (0, 1)
     [told] = done.err.splitlines()
-    assert told.startswith("warning: the text: most letters are Cyrillic, none that the model has learnt from")
+    assert told.startswith("warning: the text: most letters are Cyrillic, which the model was not trained on")
     assert RUSSIAN[0] in told
 
 

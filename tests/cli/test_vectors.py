@@ -111,7 +111,7 @@ def test_vectors_go_from_a_text_into_a_translator(tmp_path: Path, run: Run, monk
     done = run("train", pairs_file(), *tiny, "--set", "start.vectors={source='en.bin', freeze=true}")
     assert done.code == 0, done.err
     assert re.search(
-        r"^source embedding: \d+ of \d+ labels that can be a word have a vector to begin with \(en\.bin\)$",
+        r"^source embedding: \d+ of \d+ tokens that can be a word start with a vector \(en\.bin\)$",
         done.out,
         re.M,
     )

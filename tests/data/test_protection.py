@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import permutations
 from typing import get_args
@@ -25,7 +25,6 @@ from dragoman.data.protection import (
     protected_spans,
     spaced,
     spans_of_pairs,
-    unmask,
 )
 from dragoman.data.tokenizer import Kind, Tokenizer
 
@@ -128,6 +127,11 @@ ONLY_TRANSLATED = {
         "See ⟦example.com⟧. Or ⟦ab.co.uk/x?y=z,w⟧, (⟦x.com⟧); ⟦b.com:80⟧! ⟦/usr/bin⟧. ⟦~/.x/y.z⟧, ⟦C:\\x\\y.z⟧.",
     ],
 }
+
+
+def unmask(text: str, spans: Iterable[str]) -> str:
+    """The spans put back; a stand-in that stands for nothing is taken out."""
+    return text.translate(dict.fromkeys(map(ord, STANDINS), "") | dict(zip(map(ord, STANDINS), spans, strict=False)))
 
 
 def spans_between_marks(marked: str, find: Callable[[str], list[tuple[int, int]]]) -> tuple[list[str], list[str]]:

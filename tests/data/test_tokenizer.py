@@ -25,9 +25,9 @@ from dragoman.data.tokenizer import (
     SMALLEST,
     Kind,
     Tokenizer,
+    _normalizer,
     count_words,
     derived_size,
-    normalize_text,
     word_splitter,
 )
 from dragoman.errors import ConfigurationError, DataError, FileFormatError
@@ -65,6 +65,11 @@ def trained(kind: Kind, large: bool = False) -> Tokenizer:
 def round_trip(tokenizer: Tokenizer, text: str) -> str:
     (decoded,) = tokenizer.decode(tokenizer.encode([text]))
     return decoded
+
+
+def normalize_text(text: str) -> str:
+    """What encoding and decoding give back: NFC, white space collapsed."""
+    return str(_normalizer().normalize_str(text))
 
 
 def plainly_normalized(text: str) -> str:

@@ -147,7 +147,7 @@ def test_having_nothing_to_write_is_refused(method: Any) -> None:
     ("asked", "error", "message"),
     [
         ({"longest": 2, "prefixes": [[4, 5], [4, 5, 6]]}, ConfigurationError, "source 1: at most 2 .* but 3 are given"),
-        ({"longest": [3, -1]}, ConfigurationError, "source 1: at most -1 labels"),
+        ({"longest": [3, -1]}, ConfigurationError, "source 1: at most -1 tokens"),
         ({"longest": [3]}, ShapeError, "1 maximum lengths for 2 sources"),
         ({"longest": 3, "prefixes": [[4]]}, ShapeError, "1 prefixes for 2 sources"),
         ({"longest": 3, "numbers": [1, 2, 3]}, ShapeError, "3 numbers for 2 sources"),
@@ -167,5 +167,5 @@ def test_what_cannot_be_done_is_refused(method: Any, asked: Any, error: Any, mes
 
 @every_method
 def test_a_vocabulary_without_an_end_label_is_refused(method: Any) -> None:
-    with pytest.raises(ShapeError, match="the end label among them"):
+    with pytest.raises(ShapeError, match="the end token among them"):
         decode(Script([0.5, 0.25, 0.25]), [[]], method, 3)

@@ -152,7 +152,7 @@ def test_nothing_to_draw_from_is_refused() -> None:
         ({"temperature": -1.0}, "got -1.0"),
         ({"temperature": float("nan")}, "got nan"),
         ({"temperature": float("inf")}, "got inf"),
-        ({"top_k": 0}, "at least one label, got 0"),
+        ({"top_k": 0}, "at least one token, got 0"),
         ({"top_p": 0.0}, "above 0, got 0.0"),
         ({"top_p": 1.1}, "got 1.1"),
     ],

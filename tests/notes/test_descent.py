@@ -63,7 +63,7 @@ XOR = rows(np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), np.array(
 def test_no_linear_model_separates_xor() -> None:
     linear, rng = Perceptrons(2, 2), np.random.default_rng(0)
     outcome = train(linear, itertools.repeat(XOR), Adam(), Constant(0.05), Stopping(300, accuracy_goal=1.0))
-    assert outcome.reason == "all 300 steps were taken"
+    assert outcome.reason == "finished 300 steps"
     best = 0.0
     for _ in range(500):
         linear.theta.assign(rng.standard_normal(6))

@@ -86,9 +86,9 @@ def test_the_name_says_what_the_network_is() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"architecture": "gru-atention"}, "no architecture 'gru-atention'; did you mean 'gru-attention'"),
-        ({"architecture": "lstm", "network": {"heads": 4}}, "no setting 'network.heads'"),
-        ({"network": {"units": 4}}, "no setting 'network.units'"),
+        ({"architecture": "gru-atention"}, "unknown architecture 'gru-atention'; did you mean 'gru-attention'"),
+        ({"architecture": "lstm", "network": {"heads": 4}}, "unknown setting 'network.heads'"),
+        ({"network": {"units": 4}}, "unknown setting 'network.units'"),
         ({"architecture": "gru", "network": {"score": "cosine"}}, "network.score"),
         ({"architecture": "gru-attention", "network": {"units": 5}}, "half the units in each, got 5"),
     ],

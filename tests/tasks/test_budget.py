@@ -60,7 +60,7 @@ def test_the_rate_falls_to_its_end_on_a_machine_that_becomes_slower(
     outcome, told = machine.train(tmp_path / "model")
     history = told_history(tmp_path / "model")
     steps = load_metadata(tmp_path / "model").training["steps"]
-    assert outcome.reason == f"all {steps} steps were taken"
+    assert outcome.reason == f"finished {steps} steps"
     assert history[-1]["rate"] == pytest.approx(0, abs=1e-6)
     assert 85 < machine.seconds <= 100
     assert steps < 75

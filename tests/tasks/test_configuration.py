@@ -118,14 +118,14 @@ def test_what_is_no_assignment_is_told(assignment: str) -> None:
         ({"optimiser": {"rate": 1}}, "'optimiser'", "did you mean 'optimizer'?"),
         ({"rate": 1}, "'rate'", "did you mean 'optimizer.rate'?"),
         ({"data": {"dropout": 1}}, "'data.dropout'", "did you mean 'network.dropout'?"),
-        ({"stopping": {"xyzzy": 1}}, "'stopping.xyzzy'", "there is stopping.epochs, stopping.steps, stopping.budget"),
-        ({"xyzzy": 1}, "'xyzzy'", "there is architecture, preset, recipe, seed, out, "),
+        ({"stopping": {"xyzzy": 1}}, "'stopping.xyzzy'", "available: stopping.epochs, stopping.steps, stopping.budget"),
+        ({"xyzzy": 1}, "'xyzzy'", "available: architecture, preset, recipe, seed, out, "),
     ],
 )
 def test_a_setting_that_does_not_exist_is_told_with_one_that_does(given: Any, place: str, hint: str) -> None:
     with pytest.raises(ConfigurationError) as told:
         configuration(given, "config.toml")
-    assert str(told.value).startswith(f"config.toml: there is no setting {place}; {hint}")
+    assert str(told.value).startswith(f"config.toml: unknown setting {place}; {hint}")
 
 
 @pytest.mark.parametrize(
@@ -159,12 +159,12 @@ def test_each_of_several_mistakes_is_told_with_its_section() -> None:
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ({"recipe": "modren"}, "there is no recipe 'modren'; did you mean 'modern'?"),
-        ({"recipe": 3}, "there is no recipe '3'; choose one of thesis, modern"),
-        ({"preset": "smal"}, "there is no preset 'smal'; did you mean 'small'?"),
-        ({"preset": "tiny"}, "there is no preset 'tiny'; choose one of small, medium, large"),
-        ({"preset": ["small"]}, "there is no preset '['small']'"),
-        ({"recipe": {"name": "modern"}}, "there is no recipe "),
+        ({"recipe": "modren"}, "unknown recipe 'modren'; did you mean 'modern'?"),
+        ({"recipe": 3}, "unknown recipe '3'; choose one of thesis, modern"),
+        ({"preset": "smal"}, "unknown preset 'smal'; did you mean 'small'?"),
+        ({"preset": "tiny"}, "unknown preset 'tiny'; choose one of small, medium, large"),
+        ({"preset": ["small"]}, "unknown preset '['small']'"),
+        ({"recipe": {"name": "modern"}}, "unknown recipe "),
     ],
 )
 def test_recipes_and_presets_that_do_not_exist(given: Any, expected: str) -> None:
@@ -329,7 +329,7 @@ def test_four_sizes_come_from_the_data_and_four_from_the_user(tmp_path: Path) ->
     assert (network.depth, network.perceptron_depth, network.heads, network.layers) == (12, 20, 3, 2)  # d, d_p, h, tau
     assert (network.source_vocabulary, network.target_vocabulary) == (4 + 5, 4 + 3)  # v_S, v_R: with special labels
     assert facts.longest == (4 + 2, 3 + 2)  # m_S; m_R + 1, for a reference is read shifted by one
-    with pytest.raises(ConfigurationError, match=r"there is no setting 'network\.source_vocabulary'"):
+    with pytest.raises(ConfigurationError, match=r"unknown setting 'network\.source_vocabulary'"):
         configuration({"network": {"source_vocabulary": 9}})
 
 

@@ -278,7 +278,7 @@ def test_another_training_is_told_with_all_that_differs(now: Any, told: list[str
         check_resume(asked, saved(data={"files": ["a.tsv"]}), "model")
     for part in told:
         assert part in str(error.value)
-    assert "Give the same settings to go on with it, or another --out" in str(error.value)
+    assert "Give the same settings to resume it, or another --out" in str(error.value)
 
 
 # From another model

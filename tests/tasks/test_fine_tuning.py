@@ -113,7 +113,7 @@ def test_the_starting_model_is_kept_if_nothing_is_better(on_disk: bool, taught: 
     assert [record.best for record in outcome.records] == [True, False, False, False]
     before = Translator.load(taught).network.theta.values
     np.testing.assert_array_equal(translator.network.theta.values, before)
-    assert any("nothing was better than the model that training started from" in text for text in watcher.heard)
+    assert any("no evaluation was better than the model that training started from" in text for text in watcher.heard)
     if out is not None:
         np.testing.assert_array_equal(Translator.load(out).network.theta.values, before)
         assert (out / "checkpoints" / "best").read_text() == "step-00000000\n"

@@ -127,7 +127,7 @@ def test_a_wide_beam_follows_few_sentences_at_a_time(translator: Translator, mon
 def test_far_too_many_threads_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.cpu_count", lambda: 8)
     for refused in (lambda: Workers(400), lambda: VectorSettings(threads=400), lambda: begun(tiny({"threads": 400}))):
-        with pytest.raises(ConfigurationError, match="400 threads are too many; at most 256"):
+        with pytest.raises(ConfigurationError, match="400 threads are too many; use at most 256"):
             refused()
 
 

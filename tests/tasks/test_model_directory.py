@@ -123,7 +123,7 @@ def other_network(**settings: Any) -> Callable[[Path], object]:
         (change(surprise=1), r"model\.json: .*surprise"),
         (change(longest="long"), r"model\.json: .*longest"),
         (change(data={"digest": 1}), r"model\.json: .*digest"),
-        (other_tokenizer, r"its tokenizers have \(\d+, \d+\) labels, its network \(\d+, \d+\)"),
+        (other_tokenizer, r"its tokenizers have \(\d+, \d+\) tokens, its network \(\d+, \d+\)"),
         (write("source-tokenizer.json", "{"), r"source-tokenizer\.json is damaged: it does not match its checksum"),
         (cut("source-tokenizer.json"), r"source-tokenizer\.json is damaged: it does not match its checksum"),
         (unchecked_and_cut, r"source-tokenizer\.json cannot be read as a tokenizer"),

@@ -71,7 +71,7 @@ def test_a_model_directory_holds_what_it_promises(undertrained: Path) -> None:
         "checkpoints",
     }
     facts = load_metadata(undertrained)
-    assert facts.training["ended"] == "all 2 epochs were done"
+    assert facts.training["ended"] == "finished 2 epochs"
     assert (facts.training["steps"], facts.training["epochs"]) == (20, 2.0)
     assert facts.parameters == sum(array.size for array in weights(undertrained).values())
     assert sum(facts.data.parts.values()) == len(PAIRS)
@@ -122,7 +122,7 @@ def test_without_a_directory_nothing_is_written(tmp_path: Path, monkeypatch: pyt
     monkeypatch.chdir(tmp_path)
     translator, outcome = train_translator(tiny(STEPS))
     assert list(tmp_path.iterdir()) == []
-    assert outcome.reason == "all 3 steps were taken"
+    assert outcome.reason == "finished 3 steps"
     assert translator.directory is None
     assert translator.translate(["The man sees bread."])
 
@@ -181,7 +181,7 @@ def test_patience_ends_a_training_that_only_gets_worse(tmp_path: Path) -> None:
     settings = overfitting(tmp_path) | {"stopping": {"epochs": 15, "patience": 2}}
     _, outcome = train_translator(settings)
     errors = [record.validation.error for record in outcome.records if record.validation is not None]
-    assert outcome.reason == "2 evaluations in a row brought nothing better (patience)"
+    assert outcome.reason == "no improvement in 2 evaluations in a row (patience)"
     assert len(errors) < 15
     assert min(errors) == errors[-3]
 
@@ -246,7 +246,7 @@ def test_the_mean_of_the_last_checkpoints_is_kept_if_it_is_better(tmp_path: Path
     assert told.startswith("the mean of the last 3 checkpoints: ")
     assert f"error {validation_error(network, settings):.4f}" in told
     assert validation_error(network, settings) < best, "or nothing is tested"
-    assert "better than the best alone, so it is kept" in told
+    assert "better than the best checkpoint, so it is kept" in told
     np.testing.assert_array_equal(translator.network.theta.values, mean)
     again = Translator.load(tmp_path / "model").network.theta.values
     np.testing.assert_array_equal(again, mean)
@@ -257,7 +257,7 @@ def test_a_mean_that_is_worse_is_left(tmp_path: Path) -> None:
     listener = Listener()
     settings = tiny({"checkpoints": {"average": 3}, "optimizer": {"averaging": 0.0}, "stopping": {"epochs": 3}})
     translator, outcome = train_translator(settings, tmp_path / "model", listener)
-    assert "not better than the best, so it is left" in listener.notices[0]
+    assert "not better than the best checkpoint, so it is dropped" in listener.notices[0]
     best = min(record.validation.error for record in outcome.records if record.validation is not None)
     assert validation_error(translator.network, settings) == pytest.approx(best, abs=1e-5)
 
@@ -275,9 +275,7 @@ def test_scores_and_samples_are_of_the_validation_part(tmp_path: Path) -> None:
     [line] = told_history(tmp_path / "model")
     assert line["bleu"] == pytest.approx(BLEU().corpus_score(written, [references]).score)
     assert line["chrf"] == pytest.approx(CHRF().corpus_score(written, [references]).score)
-    assert listener.notices == [
-        f"  {sources[i]}\n    -> {written[i]}\n    (reference: {references[i]})" for i in range(2)
-    ]
+    assert listener.notices == [f"  {sources[i]}\n    -> {written[i]}\n    (target: {references[i]})" for i in range(2)]
 
 
 def test_the_best_may_be_that_of_a_score() -> None:

@@ -35,7 +35,7 @@ def test_merit_is_what_is_to_be_high(loss: Loss) -> None:
     assert Validation(list, best_by="error").score(loss, scores) == -0.5
     assert Validation(list, best_by="accuracy").score(loss, scores) == 0.75
     assert Validation(list, best_by="bleu").score(loss, scores) == 30.0
-    with pytest.raises(ConfigurationError, match="best_by is error, accuracy, bleu, got 'chrf'"):
+    with pytest.raises(ConfigurationError, match="best_by must be one of error, accuracy, bleu, got 'chrf'"):
         Validation(list, best_by="chrf").score(loss, scores)
 
 
@@ -102,7 +102,7 @@ def test_the_best_so_far_is_remembered_by_a_resumed_training(tmp_path: Path) -> 
 
 
 def test_a_name_nobody_measures_is_told_at_the_first_evaluation() -> None:
-    with pytest.raises(ConfigurationError, match="best_by is error, accuracy, quality, other, got 'bleu'"):
+    with pytest.raises(ConfigurationError, match="best_by must be one of error, accuracy, quality, other, got 'bleu'"):
         case(Validation(judged_pairs, best_by="bleu", scores=scoring(QUALITIES))).build().run()
 
 

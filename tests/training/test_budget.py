@@ -17,7 +17,7 @@ from tests.training.small_trainings import After, Heard, left_in
 
 
 def check_ended_in_time(training: Training, outcome: Outcome) -> None:
-    assert outcome.reason == f"all {training.optimizer.t} steps were taken", "not the clock"
+    assert outcome.reason == f"finished {training.optimizer.t} steps", "not the clock"
     assert training.rate < 1e-4 * 0.02
     assert 0.84 * BUDGET <= training.now() <= BUDGET
 
@@ -149,5 +149,5 @@ def test_a_plan_may_have_a_rate_that_does_not_fall(monkeypatch: pytest.MonkeyPat
     machine = Machine(monkeypatch, changing(40, 2.2))
     training = machine.training(schedule=Constant(0.02))
     outcome = training.run()
-    assert outcome.reason == f"all {training.optimizer.t} steps were taken"
+    assert outcome.reason == f"finished {training.optimizer.t} steps"
     assert training.now() <= BUDGET

@@ -15,7 +15,7 @@ from dragoman.errors import ConfigurationError, DataError, FileFormatError
 from dragoman.graph import Array
 from dragoman.training import Checkpoints
 from dragoman.training import checkpoints as module
-from dragoman.training.checkpoints import PARTIAL, VERSION, average, read_arrays, replace_file
+from dragoman.training.checkpoints import PARTIAL, VERSION, average, replace_file
 from dragoman.training.loop import Saving
 from tests.training.small_trainings import CASES, After, left_in
 
@@ -376,11 +376,6 @@ def test_a_mean_of_nothing_or_of_what_is_not_there_is_told(tmp_path: Path) -> No
         average(checkpoints.steps(), "average")
     with pytest.raises(FileFormatError, match="cannot be read as safetensors"):
         average([tmp_path / "step-00000009"])
-
-
-def test_only_the_arrays_asked_for_are_read(tmp_path: Path) -> None:
-    saved(tmp_path, 3)
-    assert read_arrays(tmp_path / "step-00000003" / "arrays.safetensors", ["m"]).keys() == {"m"}
 
 
 # Small files

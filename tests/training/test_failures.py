@@ -147,7 +147,7 @@ def test_a_file_the_system_cuts_short_is_told_and_leaves_nothing_behind(tmp_path
     assert found is not None
     assert found[1]["step"] == 4
     assert (place / "checkpoints" / "step-00000004" / "arrays.safetensors").stat().st_size > 3000
-    assert run() == (0, "all 10 steps were taken\n", "")
+    assert run() == (0, "finished 10 steps\n", "")
     CASES["Adam"].build(whole).run()
     assert left_in(place).differences(left_in(whole)) == []
 
@@ -161,11 +161,11 @@ def test_a_directory_that_cannot_be_made_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("number", "advice"),
     [
-        (errno.ENOSPC, "Make room, then give the same command again"),
-        (errno.EDQUOT, "Make room, then give the same command again"),
+        (errno.ENOSPC, "Make room, then run the same command again"),
+        (errno.EDQUOT, "Make room, then run the same command again"),
         (errno.EACCES, "Choose a directory that may be written to"),
         (errno.EROFS, "Choose a directory that may be written to"),
-        (errno.EIO, "Mend that, then give the same command again"),
+        (errno.EIO, "Fix that, then run the same command again"),
     ],
 )
 def test_what_could_not_be_written_is_told_with_what_helps(tmp_path: Path, number: int, advice: str) -> None:

@@ -45,7 +45,7 @@ class Tell(Callback):
 
 
 training = CASES["{CASE}"].build(
-    Path(sys.argv[1]), stopping=Stopping(int(sys.argv[2])), save_every=-1.0, watch=Tell(), interrupted=interrupts.told
+    Path(sys.argv[1]), stopping=Stopping(int(sys.argv[2])), save_every=-1.0, watch=Tell(), interrupted=interrupts.reason
 )
 before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
 with interrupts.listening():
@@ -108,7 +108,7 @@ def test_killed_again_and_again_it_ends_where_it_would_have_ended(tmp_path: Path
     assert reached > 0
     code, said, errors = Process(tmp_path, place, reached + 5).end()
     assert (code, errors) == (0, "")
-    assert said.splitlines() == [*map(str, range(reached + 1, reached + 6)), f"all {reached + 5} steps were taken"]
+    assert said.splitlines() == [*map(str, range(reached + 1, reached + 6)), f"finished {reached + 5} steps"]
     assert left_in(place).differences(uninterrupted(tmp_path / "whole", reached + 5)) == []
     assert [path.name for path in (place / "checkpoints").iterdir() if path.name.startswith(".")] == []
 
@@ -126,7 +126,7 @@ def test_told_to_stop_it_finishes_its_step_saves_and_goes_on_later(tmp_path: Pat
     assert intact(place) == reached
     code, said, errors = Process(tmp_path, place, reached + 5).end()
     assert (code, errors) == (0, "")
-    assert said.splitlines() == [*map(str, range(reached + 1, reached + 6)), f"all {reached + 5} steps were taken"]
+    assert said.splitlines() == [*map(str, range(reached + 1, reached + 6)), f"finished {reached + 5} steps"]
     assert left_in(place).differences(uninterrupted(tmp_path / "whole", reached + 5)) == []
 
 
@@ -262,14 +262,14 @@ def test_only_the_main_thread_hears_signals() -> None:
     thread.start()
     thread.join()
     assert seen == [True]
-    assert interrupts.told() is None
+    assert interrupts.reason() is None
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_first_signal_is_remembered_the_second_raises(number: signal.Signals) -> None:
     interrupts = Interrupts()
     interrupts._remember(number, None)
-    assert interrupts.told() == f"interrupted ({number.name})"
+    assert interrupts.reason() == f"interrupted ({number.name})"
     with pytest.raises(KeyboardInterrupt):
         interrupts._remember(signal.SIGTERM, None)
     assert interrupts.signal == number

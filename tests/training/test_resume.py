@@ -131,7 +131,7 @@ def test_a_finished_training_stays_finished(tmp_path: Path) -> None:
     before = left_in(tmp_path)
     training = CASES["Adam"].build(tmp_path)
     outcome = training.run()
-    assert (outcome.reason, outcome.finished, outcome.records) == ("all 10 steps were taken", True, [])
+    assert (outcome.reason, outcome.finished, outcome.records) == ("finished 10 steps", True, [])
     assert training.optimizer.t == 10
     assert training.network.theta.values.tobytes() == before.arrays["theta"].tobytes()
     assert left_in(tmp_path).differences(before) == []
@@ -152,7 +152,7 @@ def test_a_finished_training_goes_on_when_its_limit_is_raised(tmp_path: Path) ->
 def test_a_lowered_limit_ends_a_training_where_it_stands(tmp_path: Path) -> None:
     CASES["Adam"].build(tmp_path, interrupted=After(7)).run()
     training = CASES["Adam"].build(tmp_path, stopping=Stopping(5))
-    assert training.run().reason == "all 5 steps were taken"
+    assert training.run().reason == "finished 5 steps"
     assert training.optimizer.t == 7
 
 

@@ -44,12 +44,12 @@ ALL = Stopping(steps=5, epochs=2, seconds=90, loss_goal=0.2, accuracy_goal=0.9, 
     ("step", "epochs", "seconds", "reason"),
     [
         (4, 1.99, 89.9, None),
-        (5, 0.0, 0.0, "all 5 steps were taken"),
-        (6, 0.0, 0.0, "all 5 steps were taken"),
-        (4, 2.0, 0.0, "all 2 epochs were done"),
-        (4, 0.0, 90.0, "the budget of 1 min 30 s is used up"),
-        (5, 2.0, 90.0, "all 5 steps were taken"),
-        (4, 2.0, 90.0, "all 2 epochs were done"),
+        (5, 0.0, 0.0, "finished 5 steps"),
+        (6, 0.0, 0.0, "finished 5 steps"),
+        (4, 2.0, 0.0, "finished 2 epochs"),
+        (4, 0.0, 90.0, "the time budget of 1 min 30 s is used up"),
+        (5, 2.0, 90.0, "finished 5 steps"),
+        (4, 2.0, 90.0, "finished 2 epochs"),
     ],
 )
 def test_a_limit_that_is_reached(step: int, epochs: float, seconds: float, reason: str | None) -> None:
@@ -64,8 +64,8 @@ def test_a_limit_that_is_reached(step: int, epochs: float, seconds: float, reaso
         (0.21, 0.89, 2, None),
         (0.2, 0.0, 0, "the loss 0.2 reached the goal 0.2"),
         (0.3, 0.9, 0, "the accuracy 0.9 reached the goal 0.9"),
-        (0.3, 0.5, 3, "3 evaluations in a row brought nothing better (patience)"),
-        (0.3, 0.5, 4, "4 evaluations in a row brought nothing better (patience)"),
+        (0.3, 0.5, 3, "no improvement in 3 evaluations in a row (patience)"),
+        (0.3, 0.5, 4, "no improvement in 4 evaluations in a row (patience)"),
         (0.1, 0.95, 3, "the loss 0.1 reached the goal 0.2"),
         (0.3, 0.95, 3, "the accuracy 0.95 reached the goal 0.9"),
         (math.nan, math.nan, 0, None),
@@ -104,7 +104,7 @@ def test_an_accuracy_goal_is_a_share(goal: float) -> None:
 )
 def test_a_time_is_told_in_words(seconds: float, told: str) -> None:
     assert format_time(seconds) == told
-    assert Stopping(seconds=seconds).limit(1, 0.0, seconds) == f"the budget of {told} is used up"
+    assert Stopping(seconds=seconds).limit(1, 0.0, seconds) == f"the time budget of {told} is used up"
 
 
 # The rules in a training
@@ -116,7 +116,7 @@ def test_stops_after_the_last_step() -> None:
     outcome = classify(Stopping(7), watch=heard)
     assert [t for t, _ in heard.steps] == [1, 2, 3, 4, 5, 6, 7]
     assert len(outcome.losses) == len(outcome.norms) == 7
-    assert outcome.reason == "all 7 steps were taken"
+    assert outcome.reason == "finished 7 steps"
     assert outcome.finished
 
 
@@ -149,7 +149,7 @@ def test_stops_when_there_are_no_more_batches() -> None:
 def test_a_goal_is_told_before_a_limit_reached_by_the_same_step() -> None:
     reached = len(classify(Stopping(1000, loss_goal=0.3)).losses)
     assert "reached the goal" in classify(Stopping(reached, loss_goal=0.3)).reason
-    assert classify(Stopping(reached - 1, loss_goal=0.3)).reason == f"all {reached - 1} steps were taken"
+    assert classify(Stopping(reached - 1, loss_goal=0.3)).reason == f"finished {reached - 1} steps"
 
 
 def test_no_step_beyond_a_limit_already_reached() -> None:
@@ -157,7 +157,7 @@ def test_no_step_beyond_a_limit_already_reached() -> None:
     train(network, [WHOLE] * 5, optimizer, Constant(0.1), Stopping(5))
     before = network.theta.values.copy()
     outcome = train(network, [WHOLE] * 5, optimizer, Constant(0.1), Stopping(5))
-    assert outcome.reason == "all 5 steps were taken"
+    assert outcome.reason == "finished 5 steps"
     assert outcome.records == []
     np.testing.assert_array_equal(network.theta.values, before)
 
@@ -169,7 +169,7 @@ def test_epochs_are_whole(accumulate: int, steps: int) -> None:
     heard = Heard()
     case = Case(lambda: Perceptrons(3, 2), POINTS, settings={"accumulate": accumulate, "watch": heard})
     outcome = case.build(stopping=Stopping(epochs=3)).run()
-    assert outcome.reason == "all 3 epochs were done"
+    assert outcome.reason == "finished 3 epochs"
     assert len(heard.steps) == steps
     assert [(record.epoch, record.training.positions) for record in outcome.records] == [(1, 17), (2, 17), (3, 17)]
 
@@ -237,8 +237,8 @@ def test_patience_counts_rounds_in_a_row_that_brought_nothing_better(
     outcome = classify(limits, stream(), validation=judged_as(values))
     assert len(outcome.records) == (evaluations or len(values))
     row = "1 evaluation" if patience == 1 else f"{patience} evaluations in a row"
-    ended_by_patience = f"{row} brought nothing better (patience)"
-    assert outcome.reason == (ended_by_patience if evaluations else f"all {len(values)} epochs were done")
+    ended_by_patience = f"no improvement in {row} (patience)"
+    assert outcome.reason == (ended_by_patience if evaluations else f"finished {len(values)} epochs")
 
 
 # A budget of seconds
@@ -265,7 +265,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 def test_stops_when_the_budget_is_used_up(clock: Clock) -> None:
     outcome = classify(Stopping(1000, seconds=60), clock.passing(7.0))
     assert [record.seconds for record in outcome.records] == [7.0 * t for t in range(1, 10)]
-    assert outcome.reason == "the budget of 1 min 0 s is used up"
+    assert outcome.reason == "the time budget of 1 min 0 s is used up"
 
 
 def test_the_budget_counts_evaluations_and_begins_when_the_training_does(clock: Clock) -> None:
@@ -292,7 +292,7 @@ def test_a_budget_goes_on_after_a_pause_which_does_not_count(clock: Clock, tmp_p
     clock.seconds += 1e6
     training = case.build(tmp_path, stopping=limits, watch=Ticking())
     outcome = training.run()
-    assert outcome.reason == "the budget of 10 s is used up"
+    assert outcome.reason == "the time budget of 10 s is used up"
     assert training.optimizer.t == 10
     assert outcome.records[-1].seconds == 10.0
 
@@ -303,5 +303,5 @@ def test_a_round_that_is_over_is_not_ended_twice_by_its_budget(clock: Clock) -> 
 
 
 def test_limits_are_told_as_numbers_are_written_elsewhere() -> None:
-    assert Stopping(steps=1102).limit(1102, 0.0, 0.0) == "all 1,102 steps were taken"
-    assert Stopping(steps=1).limit(1, 0.0, 0.0) == "the one step was taken"
+    assert Stopping(steps=1102).limit(1102, 0.0, 0.0) == "finished 1,102 steps"
+    assert Stopping(steps=1).limit(1, 0.0, 0.0) == "finished 1 step"

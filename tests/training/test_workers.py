@@ -141,7 +141,7 @@ def test_a_training_on_threads_goes_where_one_thread_goes(workers: Workers, monk
 
 @pytest.mark.parametrize("threads", [0, -2])
 def test_at_least_one_thread_does_the_work(threads: int) -> None:
-    with pytest.raises(ConfigurationError, match=f"at least one thread does the work, got {threads}"):
+    with pytest.raises(ConfigurationError, match=f"threads must be at least 1, got {threads}"):
         Workers(threads)
 
 

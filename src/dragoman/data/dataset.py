@@ -34,7 +34,7 @@ LEFT_OUT = 255  # stands for a part where a pair belongs to none
 OFTEN = 100  # times that a tokenizer reads every stand-in, so that none falls off a small vocabulary
 CHUNK = 8192
 EXCERPT = 40  # characters of a text in a message
-SHORTEN = "cut such pairs into sentences, or set data.maximum to so many labels, and what is longer is cut there"
+SHORTEN = "cut such pairs into sentences, or set data.maximum to a number of tokens, and what is longer is cut there"
 
 Pair = tuple[str, str]
 Pairs = Iterable[Pair] | Mapping[str, Iterable[Pair]]  # to be split, or already by part

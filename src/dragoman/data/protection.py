@@ -187,11 +187,6 @@ def mask(text: str) -> Masked:
     return Masked(_replaced(text, places, dict(zip(kept, STANDINS, strict=False))), tuple(kept), False)
 
 
-def unmask(text: str, spans: Iterable[str]) -> str:
-    """The spans put back; a stand-in that stands for nothing is taken out."""
-    return text.translate(dict.fromkeys(map(ord, STANDINS), "") | dict(zip(map(ord, STANDINS), spans, strict=False)))
-
-
 def is_emoji(span: str) -> bool:
     return _ONLY_EMOJI.fullmatch(span) is not None
 

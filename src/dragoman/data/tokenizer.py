@@ -130,11 +130,6 @@ class Tokenizer:
         return cls(engine)
 
 
-def normalize_text(text: str) -> str:
-    """What encoding and decoding give back: NFC, white space collapsed."""
-    return str(_normalizer().normalize_str(text))
-
-
 def count_words(texts: Iterable[str]) -> Counter[str]:
     """How often each word (with its space mark) and each punctuation mark occurs."""
     normalizer, splitter = _normalizer(), _splitter("words")

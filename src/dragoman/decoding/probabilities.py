@@ -22,7 +22,7 @@ def log_normalizer(logits: Array) -> Array:
     """
     if logits.ndim != 2 or logits.shape[1] <= FIRST:
         raise ShapeError(
-            f"expected logits [N, V] of more than {FIRST} labels, the end label among them; got {logits.shape}"
+            f"expected logits [N, V] of more than {FIRST} tokens, the end token among them; got {logits.shape}"
         )
     top, normalizer = log_sum_exp(logits)
     if not np.isfinite(top).all():

@@ -185,7 +185,7 @@ def _request(
         return Request(most, np.full((count, 0), FREE), np.array(draws, np.int64))
     for i in np.flatnonzero(most < given):
         raise ConfigurationError(
-            f"source {i}: at most {most[i]} labels may be written, but {given[i]} are given as its prefix; "
+            f"source {i}: at most {most[i]} tokens may be written, but {given[i]} are given as its prefix; "
             "allow as many as that, and never fewer than 0"
         )
     return Request(most, _table(beginnings, given), np.array(draws, np.int64))
@@ -198,7 +198,7 @@ def _table(prefixes: Sequence[Sequence[int] | Array], lengths: Array) -> Array:
     for place in np.flatnonzero(wrong):
         i = int(np.searchsorted(np.cumsum(lengths), place, side="right"))
         raise LabelError(
-            f"source {i}: {labels[place]} in its prefix; a prefix holds labels, without pad ({PAD}), start ({START}) "
+            f"source {i}: {labels[place]} in its prefix; a prefix holds tokens, without pad ({PAD}), start ({START}) "
             f"and end ({END}), which decode writes itself"
         )
     table = np.full((len(lengths), lengths.max(initial=0)), FREE)

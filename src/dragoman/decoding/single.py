@@ -57,7 +57,7 @@ class Sampling:
                 f"a temperature is finite and above 0, got {self.temperature}; the limit 0 is Greedy()"
             )
         if self.top_k is not None and self.top_k < 1:
-            raise ConfigurationError(f"top_k keeps at least one label, got {self.top_k}")
+            raise ConfigurationError(f"top_k keeps at least one token, got {self.top_k}")
         if self.top_p is not None and not 0 < self.top_p <= 1:
             raise ConfigurationError(f"top_p is a probability above 0, got {self.top_p}")
 

@@ -1,4 +1,4 @@
-"""Optimization algorithms, learning-rate schedules, clipping, and what is known about convergence."""
+"""Optimization algorithms, learning-rate schedules, clipping, and conditions of convergence."""
 
 from dragoman.optimization.algorithms import AdaGrad, Adam, AdamW, GradientDescent, Momentum, RMSprop
 from dragoman.optimization.convergence import a_priori_conditions, curvatures, local_convergence

@@ -39,7 +39,7 @@ class Optimizer(ABC):
         """The change of one segment of theta; updates the moments of that segment in place."""
 
     def restore(self, theta: Theta, t: int, age: int, moments: dict[str, Array]) -> None:
-        """Go on where a checkpoint stands."""
+        """Restore the state of a checkpoint."""
         self.t, self.age, self.moments = t, age, moments
         self._segments = theta.trainable()
 
@@ -90,7 +90,7 @@ def gradient_norm(theta: Theta, gradient: Array, each: Each = map) -> float:
     def square(part: slice) -> float:
         return sum_of_squares(gradient[part])
 
-    with np.errstate(all="ignore"):  # what is not finite is told by whoever asked
+    with np.errstate(all="ignore"):  # the caller reports what is not finite
         squares = sum((each if gradient.size > WORTH else map)(square, parts_of(theta.trainable())), 0.0)
         if not math.isfinite(squares):  # too large for single precision, or not a number
             squares = sum(float(np.square(gradient[s], dtype=np.float64).sum()) for s in theta.trainable())

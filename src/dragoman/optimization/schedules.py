@@ -150,7 +150,7 @@ class Plateau:
         return self.rate
 
     def observe(self, error: float) -> None:
-        """Tell the schedule how training goes: `train` does so once a round, and patience counts those."""
+        """Report an error: training does so at every evaluation, and patience counts those."""
         if error < self.best:
             self.best, self.bad_evaluations = error, 0
             return

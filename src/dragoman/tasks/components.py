@@ -30,7 +30,7 @@ from dragoman.tasks.configuration import LossSettings, OptimizerSettings, Stoppi
 from dragoman.training import Stopping
 from dragoman.training.step import StepSettings
 
-EVALUATED = 128  # sentences a batch when nothing is learnt
+EVALUATED = 128  # sentences a batch in evaluations
 PARTS_OF = {
     "encoder": ("source_embedding", "encoder", "encoder_normalization"),
     "decoder": ("reference_embedding", "decoder", "decoder_normalization", "output"),

@@ -24,13 +24,13 @@ from dragoman.tasks.start import StartSettings
 UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
 
 
-def seconds(told: object) -> object:
+def seconds(value: object) -> object:
     """'90s', '30m', '1h30m', '1.5h' or a number of seconds."""
-    if not isinstance(told, str):
-        return told
-    parts = re.findall(r"(\d+(?:\.\d+)?)\s*(s|min|m|h|d)", told.strip().lower())
-    if not parts or "".join(number + unit for number, unit in parts) != re.sub(r"\s", "", told.lower()):
-        raise ValueError(f"a time is written as 90s, 30m, 2h or 1h30m, got '{told}'")
+    if not isinstance(value, str):
+        return value
+    parts = re.findall(r"(\d+(?:\.\d+)?)\s*(s|min|m|h|d)", value.strip().lower())
+    if not parts or "".join(number + unit for number, unit in parts) != re.sub(r"\s", "", value.lower()):
+        raise ValueError(f"a time is written as 90s, 30m, 2h or 1h30m, got '{value}'")
     return sum(float(number) * UNITS[unit] for number, unit in parts)
 
 
@@ -150,7 +150,7 @@ def _inside(kind: type[Configuration]) -> dict[str, type[Configuration]]:
 
 
 def resolved(path: Path) -> TranslationConfiguration:
-    """A configuration that a training saved: what it lacks is None, whatever its recipe says."""
+    """A configuration that a training saved: a missing setting is None, whatever its recipe says."""
     saved = read_toml(path)
     _one_of("architecture", saved.get("architecture", "transformer"), ARCHITECTURES)
     return _whole(saved, str(path))
@@ -166,8 +166,8 @@ def configuration(given: Mapping[str, Any], where: str = "the settings") -> Tran
     if preset is not None:
         _one_of("preset", preset, architecture.presets)
     size = {} if preset is None else architecture.presets[preset]
-    told = recipe_for(recipe, preset, architecture.settings.model_fields)
-    return _whole(merged(told, {"network": size}, {"network": architecture.named}, given), where)
+    from_recipe = recipe_for(recipe, preset, architecture.settings.model_fields)
+    return _whole(merged(from_recipe, {"network": size}, {"network": architecture.named}, given), where)
 
 
 def _whole(settings: Mapping[str, Any], where: str) -> TranslationConfiguration:
@@ -180,7 +180,7 @@ def _whole(settings: Mapping[str, Any], where: str) -> TranslationConfiguration:
 
 
 def _built(kind: type[C], settings: Mapping[str, Any], place: str) -> C:
-    """Mistakes are told with the place the user wrote them at, not with the name of a class."""
+    """Errors name the setting as the user wrote it, not a class."""
     inside = {
         name: _built(section, settings[name], f"{place}{name}.")
         for name, section in _inside(kind).items()
@@ -189,9 +189,11 @@ def _built(kind: type[C], settings: Mapping[str, Any], place: str) -> C:
     try:
         return kind(**{**settings, **inside})
     except ConfigurationError as error:
-        told = str(error).removeprefix(f"{kind.__name__}: ")
-        told = re.sub(r"; (?=[a-z_0-9.]+: )", f"; {place.rpartition(' ')[2]}", told)
-        raise ConfigurationError((place + told).replace(f"{place}the settings together", place.rstrip("."))) from None
+        message = str(error).removeprefix(f"{kind.__name__}: ")
+        message = re.sub(r"; (?=[a-z_0-9.]+: )", f"; {place.rpartition(' ')[2]}", message)
+        raise ConfigurationError(
+            (place + message).replace(f"{place}the settings together", place.rstrip("."))
+        ) from None
 
 
 def read_toml(path: Path) -> Settings:
@@ -235,7 +237,7 @@ def merged(*layers: Mapping[str, Any]) -> Settings:
 
 
 def _check_names(given: Mapping[str, Any], architecture: str, where: str) -> None:
-    """A setting that does not exist is told with the nearest one that does."""
+    """Refuse a setting that does not exist; the error names the nearest one that does."""
     _check_section(given, TranslationConfiguration, sections(architecture), setting_names(architecture), where)
 
 
@@ -243,18 +245,18 @@ def _check_section(
     given: Mapping[str, Any],
     kind: type[Configuration],
     kinds: Mapping[str, type[Configuration]],
-    known: list[str],
+    names: list[str],
     where: str,
     prefix: str = "",
 ) -> None:
     for name, value in given.items():
         if name not in kind.model_fields:
-            raise ConfigurationError(f"{where}: there is no setting '{prefix}{name}'; {_nearest(name, prefix, known)}")
+            raise ConfigurationError(f"{where}: unknown setting '{prefix}{name}'; {_nearest(name, prefix, names)}")
         if name in kinds:
             if not isinstance(value, Mapping):
                 inner = f"{prefix}{name}.{next(iter(kinds[name].model_fields))}"
                 raise ConfigurationError(f"{where}: '{prefix}{name}' is a section, such as {inner} = ...")
-            _check_section(value, kinds[name], _inside(kinds[name]), known, where, f"{prefix}{name}.")
+            _check_section(value, kinds[name], _inside(kinds[name]), names, where, f"{prefix}{name}.")
 
 
 def setting_names(architecture: str = "transformer") -> list[str]:
@@ -270,21 +272,21 @@ def _names(kind: type[Configuration], kinds: Mapping[str, type[Configuration]]) 
     return names
 
 
-def _nearest(name: str, prefix: str, known: list[str]) -> str:
-    inside = [other for other in known if other.startswith(prefix)]
-    bare = {other.removeprefix(prefix): other for other in inside}  # what all have in common tells nothing
+def _nearest(name: str, prefix: str, names: list[str]) -> str:
+    inside = [other for other in names if other.startswith(prefix)]
+    bare = {other.removeprefix(prefix): other for other in inside}  # without what all have in common
     close = [bare[found] for found in difflib.get_close_matches(name, bare, 1, 0.6)]
-    elsewhere = [other for other in known if other.rpartition(".")[2] == name]
-    sections = sorted({other.partition(".")[0] for other in known if "." in other})
+    elsewhere = [other for other in names if other.rpartition(".")[2] == name]
+    sections = sorted({other.partition(".")[0] for other in names if "." in other})
     if not prefix:
         close = difflib.get_close_matches(name, sections, 1, 0.7) or close
     if close or elsewhere:
         return f"did you mean '{(elsewhere or close)[0]}'?"
-    return f"there is {', '.join(inside if prefix else known)}"
+    return f"available: {', '.join(inside if prefix else names)}"
 
 
-def _one_of(what: str, name: object, known: Iterable[str]) -> None:
-    if not isinstance(name, str) or name not in set(known):
-        close = difflib.get_close_matches(str(name), list(known), 1)
-        hint = f"did you mean '{close[0]}'?" if close else f"choose one of {', '.join(known)}"
-        raise ConfigurationError(f"there is no {what} '{name}'; {hint}")
+def _one_of(what: str, name: object, names: Iterable[str]) -> None:
+    if not isinstance(name, str) or name not in set(names):
+        close = difflib.get_close_matches(str(name), list(names), 1)
+        hint = f"did you mean '{close[0]}'?" if close else f"choose one of {', '.join(names)}"
+        raise ConfigurationError(f"unknown {what} '{name}'; {hint}")

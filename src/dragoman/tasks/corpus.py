@@ -41,11 +41,11 @@ class Corpus:
     def left_out(self) -> list[str]:
         """Lines that could not be used, counted by why, when they were read just now."""
         readings = self.pairs.values() if isinstance(self.pairs, Mapping) else [self.pairs]
-        return [line for told in readings if isinstance(told, _Told) for line in told.reading.problems.lines()]
+        return [line for pairs in readings if isinstance(pairs, FilePairs) for line in pairs.reading.problems.lines()]
 
     def check_formats(self, saved: DataSettings) -> None:
         """An error when contents that are the same by their digest were read in another format."""
-        if not isinstance(self.pairs, _Told):
+        if not isinstance(self.pairs, FilePairs):
             return
         for now, then in zip(self.settings.files, saved.files, strict=False):
             format_now, format_then = _format_of(now, self.settings), _format_of(then, saved)
@@ -75,12 +75,12 @@ def open_corpus(settings: DataSettings, given: Mapping[str, Any] | None = None) 
     if is_folder(settings):
         refuse_splitting(settings.files[0], given or {})
         return _open_folder(settings.model_copy(update={"split": "given"}))
-    known = [name for name in settings.files if name in NAMES and not Path(name).exists()]
-    if known:
+    built_ins = [name for name in settings.files if name in NAMES and not Path(name).exists()]
+    if built_ins:
         if len(settings.files) > 1:
-            raise ConfigurationError(f"'{known[0]}' is a built-in corpus and is trained on alone")
-        found = built_in(known[0])
-        if known[0] in get_args(Task):  # its numbers are what is to be learnt
+            raise ConfigurationError(f"'{built_ins[0]}' is a built-in corpus and is trained on alone")
+        found = built_in(built_ins[0])
+        if built_ins[0] in get_args(Task):  # its numbers are what is to be learnt
             settings = settings.model_copy(update={"protect": False})
         return Corpus(settings, _digest_of(found), found.held_out, found.pairs)
     for name in settings.files:
@@ -94,14 +94,14 @@ def open_corpus(settings: DataSettings, given: Mapping[str, Any] | None = None) 
     for file in files:
         if not Path(file.name).exists():
             raise DataError(f"{file.name} does not exist; check the path")
-    return Corpus(settings, _digest([file_digest(Path(file.name)) for file in files], settings), (), _Told(reading))
+    return Corpus(settings, _digest([file_digest(Path(file.name)) for file in files], settings), (), FilePairs(reading))
 
 
 def _open_folder(settings: DataSettings) -> Corpus:
     """A folder that `dragoman data split` wrote, its parts as they are."""
     files = files_of(settings.files[0])
     digests = [f"{name} {file_digest(path)}" for name, path in files.items()]
-    pairs = {name: _Told(_reading(settings, str(path))) for name, path in files.items()}
+    pairs = {name: FilePairs(_reading(settings, str(path))) for name, path in files.items()}
     return Corpus(settings, _digest(digests, settings), (), pairs)
 
 
@@ -126,11 +126,11 @@ def _reading(settings: DataSettings, *names: str) -> Reading:
 
 def read_pairs(settings: DataSettings) -> list[Pair]:
     """All pairs of some files, as they are."""
-    return list(_Told(_reading(settings)))
+    return list(FilePairs(_reading(settings)))
 
 
-class _Told:
-    """The pairs of a reading."""
+class FilePairs:
+    """The pairs of some files, read each time they are iterated over."""
 
     def __init__(self, reading: Reading) -> None:
         self.reading = reading

@@ -10,6 +10,7 @@ from typing import Any
 from dragoman.data.batching import BatchStream
 from dragoman.data.dataset import Dataset
 from dragoman.errors import ConfigurationError
+from dragoman.networks import Configuration
 from dragoman.tasks.components import batching
 from dragoman.tasks.configuration import Settings, TranslationConfiguration, configuration, merged
 from dragoman.tasks.model import ModelMetadata
@@ -179,7 +180,7 @@ def check_resume(
     if changed:
         raise ConfigurationError(
             f"{place} holds a training with other settings: {'; '.join(changed)}. "
-            "Give the same settings to go on with it, or another --out"
+            "Give the same settings to resume it, or another --out"
         )
     stopping = asked.stopping
     if stopping.epochs is None and stopping.steps is None:  # decided by the data then, and still
@@ -206,6 +207,6 @@ def _compared(asked: Any, saved: Any, prefix: str = "") -> list[tuple[str, Any, 
         if not prefix and name in MAY_CHANGE:
             continue
         now, then = getattr(asked, name), getattr(saved, name)
-        nested = hasattr(type(now), "model_fields")
+        nested = isinstance(now, Configuration)
         compared += _compared(now, then, f"{prefix}{name}.") if nested else [(f"{prefix}{name}", now, then)]
     return compared

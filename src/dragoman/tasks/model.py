@@ -130,13 +130,13 @@ def save_metadata(facts: ModelMetadata, directory: Path) -> None:
 
 
 def load_metadata(directory: Path) -> ModelMetadata:
-    """model.json. What is missing or damaged is told with the command that restores it."""
+    """model.json. Errors name the command that restores it."""
     path = directory / "model.json"
     if not directory.is_dir():
         raise FileFormatError(f"{directory} is not a directory; a model is what `dragoman train --out` writes")
     try:
-        told = _read_object(path)
-        version = told.get("format")
+        found = _read_object(path)
+        version = found.get("format")
         if not isinstance(version, int):
             raise ConfigurationError("it has no format version")
         if version != VERSION:
@@ -144,7 +144,7 @@ def load_metadata(directory: Path) -> ModelMetadata:
                 f"{directory} has model format {version}, this program ({__version__}) reads {VERSION}; "
                 "was it written by a later one?"
             )
-        return _metadata(told, path)
+        return _metadata(found, path)
     except FileNotFoundError:
         if not (directory / "configuration.toml").is_file():
             raise FileFormatError(f"{directory} holds no model: there is no model.json in it") from None
@@ -158,20 +158,20 @@ def load_metadata(directory: Path) -> ModelMetadata:
 
 
 def _read_object(path: Path) -> dict[str, Any]:
-    told = with_current_names(json.loads(path.read_text(encoding="utf-8")))
-    if not isinstance(told, dict):
-        raise ValueError(f"it holds {_kind_of(told)}, expected an object")
-    return told
+    found = with_current_names(json.loads(path.read_text(encoding="utf-8")))
+    if not isinstance(found, dict):
+        raise ValueError(f"it holds {_kind_of(found)}, expected an object")
+    return found
 
 
-def _metadata(told: dict[str, Any], path: Path) -> ModelMetadata:
-    task, network = told.get("task", TASK), told.get("network", {})
+def _metadata(found: dict[str, Any], path: Path) -> ModelMetadata:
+    task, network = found.get("task", TASK), found.get("network", {})
     if task != TASK:
         raise ConfigurationError(f"there is no task {task!r}, expected {TASK!r}")
     if not isinstance(network, dict):
         raise ConfigurationError(f"network is {_kind_of(network)}, expected an object")
-    architecture = _architecture(told.get("architecture", "transformer"), path)
-    return ModelMetadata(**{**told, "network": architecture.configuration(**network)})
+    architecture = _architecture(found.get("architecture", "transformer"), path)
+    return ModelMetadata(**{**found, "network": architecture.configuration(**network)})
 
 
 def _kind_of(value: object) -> str:
@@ -309,7 +309,7 @@ def load_tokenizers(facts: ModelMetadata, directory: Path) -> tuple[Tokenizer, T
     sizes = (source.size, reference.size)
     wanted = (facts.network.source_vocabulary, facts.network.target_vocabulary)
     if sizes != wanted:
-        raise FileFormatError(f"{directory}: its tokenizers have {sizes} labels, its network {wanted}")
+        raise FileFormatError(f"{directory}: its tokenizers have {sizes} tokens, its network {wanted}")
     return source, reference
 
 

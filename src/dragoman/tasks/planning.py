@@ -23,6 +23,7 @@ from dragoman.training.step import StepSettings, TrainingStep
 from dragoman.training.workers import Workers, physical_cores
 
 MEASURED = 3.0  # seconds of training steps
+VALIDATED = 5  # batches that the time of an evaluation is estimated from
 RATE = Constant(1e-4)
 VECTORS = 5  # theta, gradient, two moments, average
 
@@ -88,10 +89,10 @@ def _peak_memory(run: Callable[[], object]) -> int:
         tracemalloc.stop()
 
 
-def _validation_seconds(network: SequenceModel, part: Part, most: int = 5) -> float:
+def _validation_seconds(network: SequenceModel, part: Part) -> float:
     """An evaluation of the whole part, from that of some batches."""
     plan = plan_epoch(part.lengths(), Batching(EVALUATED), 0, 0)
-    chosen = [plan[i] for i in np.linspace(0, len(plan) - 1, min(most, len(plan))).astype(int)]
+    chosen = [plan[i] for i in np.linspace(0, len(plan) - 1, min(VALIDATED, len(plan))).astype(int)]
     index = LossIndex()
     index.evaluate(network, part.batch(chosen[0]))  # kernels are compiled here
     started = time.perf_counter()

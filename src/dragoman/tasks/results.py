@@ -37,7 +37,7 @@ class Translation:
         if self.unseen_script is None:
             return []
         return [
-            f"most letters are {self.unseen_script}, none that the model has learnt from: this translation is made up"
+            f"most letters are {self.unseen_script}, which the model was not trained on: this translation is made up"
         ]
 
 

@@ -168,9 +168,9 @@ def restored(text: str, masked: Masked, judge: Judge, fixed: int = 0) -> str:
 
 def _placed(candidates: list[str], standin: str, masked: Masked, judge: Judge) -> str:
     """The most probable of some texts with a stand-in; if that says little, with it about where the source has it."""
-    told = np.array(judge.texts(candidates))
-    told -= DISTANCE * np.array([abs(_share(each, standin) - _share(masked.text, standin)) for each in candidates])
-    return candidates[int(told.argmax())]
+    scores = np.array(judge.texts(candidates))
+    scores -= DISTANCE * np.array([abs(_share(each, standin) - _share(masked.text, standin)) for each in candidates])
+    return candidates[int(scores.argmax())]
 
 
 def _share(text: str, standin: str) -> float:
@@ -188,11 +188,11 @@ def _tagged(text: str, pair: TagPair, markup: Markup, masked: Masked, judge: Jud
     read = [removed(spaced(source), markup.hidden) for source in sources]
     share = pair.words / max(1, markup.words)
     belongs = _belonging(text, share, *(judge.words(source, text) for source in read))
-    told = np.array(judge.texts(candidates))
+    scores = np.array(judge.texts(candidates))
     for i, candidate in enumerate(candidates):
         before = _letters(candidate[: pair.place(candidate)[0]])
-        told[i] += TRUST * belongs[before:][: _letters(pair.inside(candidate))].sum()
-    return candidates[int(told.argmax())]
+        scores[i] += TRUST * belongs[before:][: _letters(pair.inside(candidate))].sum()
+    return candidates[int(scores.argmax())]
 
 
 def _places_for(text: str, pair: TagPair, markup: Markup, fixed: int) -> list[str]:
@@ -229,8 +229,8 @@ def _belonging(
     that are inside; whole, outside, inside: the log p of each word given the source, the words outside, those inside.
     """
     odds: list[float] = []
-    for word, known, without_inside, without_outside in zip(text.split(), whole, outside, inside, strict=True):
-        needs_inside, needs_outside = max(known - without_inside, 0.0), max(known - without_outside, 0.0)
+    for word, likelihood, without_inside, without_outside in zip(text.split(), whole, outside, inside, strict=True):
+        needs_inside, needs_outside = max(likelihood - without_inside, 0.0), max(likelihood - without_outside, 0.0)
         share = (needs_inside + DOUBT * expected) / (needs_inside + needs_outside + DOUBT)
         share = min(max(share, SURE), 1 - SURE)
         letters = _letters(word)
@@ -255,7 +255,7 @@ def _without(text: str, standin: str) -> list[str]:
 
 
 def _with(text: str, standin: str, fixed: int, behind: bool) -> Iterator[str]:
-    """The text with one more stand-in, at every place between two words; behind its last mark only if told so."""
+    """The text with one more stand-in, at every place between two words; behind its last mark only if `behind`."""
     for match in _GAP.finditer(text, min(fixed, len(text))):
         at = match.start()
         if behind or at < len(text) or text[-1:] not in _ENDING_MARKS:

@@ -43,7 +43,7 @@ def train_translator(
 ) -> tuple[Translator, Outcome]:
     """Train as the settings say; with `out`, into a model directory, where the same settings resume.
 
-    tell  hears what is decided before training begins
+    tell  is called with what is decided before training begins
     """
     with locked(out), fast_compute(tell=tell):
         return TranslatorTraining(given, out, watch or Callback(), interrupts or Interrupts(), tell).run()
@@ -117,7 +117,7 @@ class TranslatorTraining:
             self.watch,
             self._validation(),
             self._saving(),
-            self.interrupts.told,
+            self.interrupts.reason,
             Workers(s.threads or 1),
             evaluate_first=self.base is not None,
             plan=self._plan(),
@@ -169,7 +169,7 @@ class TranslatorTraining:
         greedy = DecodingOptions(beam=1, scored=False)
         written = [found.text for found in self.translator.translations([source for source, _ in chosen], greedy)]
         for (source, reference), translation in islice(zip(chosen, written, strict=True), shown):
-            self.watch.notice(f"  {source}\n    -> {translation}\n    (reference: {reference})")
+            self.watch.notice(f"  {source}\n    -> {translation}\n    (target: {reference})")
         metrics = {"bleu": BLEU, "chrf": CHRF}
         references = [[reference for _, reference in chosen]]
         return {name: float(metrics[name]().corpus_score(written, references).score) for name in names}
@@ -191,36 +191,42 @@ class TranslatorTraining:
         found = validation.evaluate(self.network, training.workers)
         scores = validation.scores(self.network) if validation.scores else {}
         better = validation.score(found, scores) > training.progress.best_score
-        verdict = "better than the best alone, so it is kept" if better else "not better than the best, so it is left"
+        verdict = (
+            "better than the best checkpoint, so it is kept"
+            if better
+            else "not better than the best checkpoint, so it is dropped"
+        )
         self.watch.notice(f"the mean of the last {len(places)} checkpoints: {found}; {verdict}")
         if better:
             self._keep(self.network)
 
     def _settle(self, training: Training, outcome: Outcome) -> None:
-        """Leave the network with its best weights, and the directory with what is known."""
+        """Give the network its best weights, and write how training went into the directory."""
         self._take_best(training)
-        told: dict[str, Any] = {
+        summary: dict[str, Any] = {
             "steps": training.optimizer.t,
             "epochs": round(training.epochs_done, 3),
             "seconds": round(training.now(), 1),
             "ended": outcome.reason if outcome.finished else None,
         }
         if self.base is not None and outcome.finished:
-            told["compared"] = self._compared(self.base, outcome)
-        self.translator.facts = self.translator.facts.model_copy(update={"training": told})
+            summary["compared"] = self._compared(self.base, outcome)
+        self.translator.facts = self.translator.facts.model_copy(update={"training": summary})
         self.translator.directory = self.out
         if self.out is not None:
             with explain_write_errors(self.out, "the model"):
                 directory_of.save_metadata(self.translator.facts, self.out)
 
     def _compared(self, base: Translator, outcome: Outcome) -> list[dict[str, Any]]:
-        """Scores before and after fine-tuning; those of a training that was over before are known."""
-        known: list[dict[str, Any]] | None = None
+        """Scores before and after fine-tuning; those of a training that was finished before are read."""
+        before: list[dict[str, Any]] | None = None
         if self.out is not None and not outcome.records:
-            known = directory_of.load_metadata(self.out).training.get("compared")
+            before = directory_of.load_metadata(self.out).training.get("compared")
         if outcome.records and np.array_equal(self.network.theta.values, base.network.theta.values):
-            self.watch.notice("nothing was better than the model that training started from, so its weights are kept")
-        return forgetting.compare(base, self.translator, self.dataset) if known is None else known
+            self.watch.notice(
+                "no evaluation was better than the model that training started from, so its weights are kept"
+            )
+        return forgetting.compare(base, self.translator, self.dataset) if before is None else before
 
     def _take_best(self, training: Training) -> None:
         theta, last = self.network.theta, training.step.average

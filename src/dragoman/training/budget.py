@@ -79,8 +79,8 @@ class BudgetPlan:
         before, then = self._from
         if t > before:
             lately = (now - then) / (t - before)
-            known = self.step_seconds
-            self.step_seconds = lately if known is None else (known + min(lately, STALL * known)) / 2
+            earlier = self.step_seconds
+            self.step_seconds = lately if earlier is None else (earlier + min(lately, STALL * earlier)) / 2
             self._from = t, now
 
     # Checkpoints

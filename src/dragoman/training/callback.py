@@ -1,4 +1,4 @@
-"""What a training tells while it runs."""
+"""Callbacks of a training."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 class Callback:
-    """Is told what happens. This one does nothing with it."""
+    """Called by a training as it goes. This one does nothing."""
 
     def step(self, step: int, loss: Loss, training: Training) -> None:
         """After every step."""
 
     def record(self, record: Record) -> None:
-        """After every round."""
+        """After every evaluation."""
 
     def notice(self, text: str) -> None:
         """Something the user should know."""

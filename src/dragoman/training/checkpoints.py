@@ -1,4 +1,4 @@
-"""Checkpoints: everything a training needs to go on as if it had never stopped.
+"""Checkpoints: everything a training needs to resume as if it had never stopped.
 
     checkpoints/
         step-00001200/   arrays.safetensors (theta, moments, average), state.json
@@ -129,7 +129,7 @@ class Checkpoints:
     ) -> Saved | None:
         """The latest checkpoint; if it is damaged, the newest one that is not, which becomes the latest.
 
-        tell   hears about the damage and what is used instead
+        tell   is called with what is damaged and what is used instead
         check  raises a FileFormatError for a state that has a wrong value, which is damage too
         """
         latest = self.named(LATEST)
@@ -181,7 +181,7 @@ class Checkpoints:
         """What to do about a checkpoint that cannot be used."""
         others = [path.name for path in self.steps() if path.name != name]
         if others:
-            return f"delete it and write {others[-1]} into {self.directory / LATEST} to go on from there"
+            return f"delete it and write {others[-1]} into {self.directory / LATEST} to resume from there"
         return self._begin_again()
 
     def _begin_again(self) -> str:
@@ -214,21 +214,16 @@ def check_finite(step: int, arrays: Mapping[str, Array], latest: str | None) -> 
             )
 
 
-def read_arrays(path: Path, names: Sequence[str] | None = None) -> dict[str, Array]:
-    arrays, _ = read_tensors(path)
-    missing = sorted(set(names or ()) - arrays.keys())
-    if missing:
-        raise FileFormatError(f"{path} has no array {missing[0]}; it has {', '.join(sorted(arrays))}")
-    return arrays if names is None else {name: arrays[name] for name in names}
-
-
 def average(checkpoints: Sequence[Path], name: str = "theta") -> Array:
     """The mean of one vector over several checkpoints."""
     if not checkpoints:
         raise ConfigurationError("there are no checkpoints to average")
     total = np.zeros(0)
     for place in checkpoints:
-        vector = read_arrays(place / "arrays.safetensors", [name])[name]
+        arrays, _ = read_tensors(path := place / "arrays.safetensors")
+        if name not in arrays:
+            raise FileFormatError(f"{path} has no array {name}; it has {', '.join(sorted(arrays))}")
+        vector = arrays[name]
         total = vector.astype(np.float64) if not total.size else total + vector
     mean: Array = (total / len(checkpoints)).astype(vector.dtype)
     return mean
@@ -258,7 +253,7 @@ def _to_disk(path: Path) -> None:
 
 @contextmanager
 def explain_write_errors(place: Path, what: str = "a checkpoint") -> Iterator[None]:
-    """A full disk or a missing permission, told with what is still good."""
+    """Explain a full disk or a missing permission, and what is still good."""
     try:
         yield
     except (OSError, SafetensorError) as error:
@@ -271,13 +266,13 @@ def write_advice(error: OSError | SafetensorError) -> str:
     """What helps against an error of writing."""
     number = error.errno if isinstance(error, OSError) else _error_number(str(error))
     if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return "Make room, then give the same command again"
+        return "Make room, then run the same command again"
     if number in (errno.EACCES, errno.EPERM, errno.EROFS):
         return "Choose a directory that may be written to"
-    return "Mend that, then give the same command again"
+    return "Fix that, then run the same command again"
 
 
-def _error_number(told: str) -> int | None:
+def _error_number(message: str) -> int | None:
     """That of the operating system in a message of safetensors."""
-    found = re.search(r"os error (\d+)", told)
+    found = re.search(r"os error (\d+)", message)
     return None if found is None else int(found[1])

@@ -10,12 +10,12 @@ from types import FrameType
 
 
 class Interrupts:
-    """Remembers the first signal; `told()` says so to the loop."""
+    """Remembers the first signal, for the training loop to ask."""
 
     def __init__(self) -> None:
         self.signal: int | None = None
 
-    def told(self) -> str | None:
+    def reason(self) -> str | None:
         return None if self.signal is None else f"interrupted ({signal.Signals(self.signal).name})"
 
     def _remember(self, number: int, frame: FrameType | None) -> None:
@@ -25,7 +25,7 @@ class Interrupts:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Signals are heard by the main thread alone; elsewhere this does nothing."""
+        """Signals are received by the main thread alone; elsewhere this does nothing."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return

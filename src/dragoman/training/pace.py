@@ -66,8 +66,8 @@ class Pace:
             if len(self._trial) == TRIAL:
                 self._judge()
             return
-        known = self._seconds
-        self._seconds = seconds if math.isnan(known) else known + RECENT * (seconds - known)
+        before = self._seconds
+        self._seconds = seconds if math.isnan(before) else before + RECENT * (seconds - before)
         self._left -= 1
         if self._left > 0:
             return

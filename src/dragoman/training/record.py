@@ -1,4 +1,4 @@
-"""What a round of training did, and what the validation part said of it: one line of history.jsonl."""
+"""The record of an evaluation: one line of history.jsonl."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COMPARED = ("step", "training_error", "validation_error")
 
 @dataclass(frozen=True)
 class Record:
-    """One round: from one evaluation to the next."""
+    """One evaluation, and the training since the one before."""
 
     step: int
     epoch: float  # epochs done, with the fraction
@@ -38,8 +38,8 @@ class Record:
     new_plans: tuple[tuple[int, int], ...] = ()  # (step, planned steps) of the plans made since the last evaluation
 
     def as_dict(self) -> dict[str, Any]:
-        """One object of numbers; what is not known is left out."""
-        told: dict[str, Any] = {
+        """One object of numbers; what was not measured is left out."""
+        values: dict[str, Any] = {
             "step": self.step,
             "epoch": round(self.epoch, 4),
             "training_error": self.training.error,
@@ -53,18 +53,18 @@ class Record:
             "tokens_per_second": round(self.tokens_per_second, 1),
             "planned_steps": self.planned_steps,
         }
-        finite = {name: value for name, value in told.items() if value is not None and math.isfinite(value)}
+        finite = {name: value for name, value in values.items() if value is not None and math.isfinite(value)}
         plans = {"new_plans": [list(plan) for plan in self.new_plans]} if self.new_plans else {}
         return finite | plans | {"best": self.best}
 
 
 def overfitting(history: Sequence[dict[str, Any]]) -> str | None:
-    """What to tell when the validation error rises while the training error falls (thesis 6.1), or None."""
-    known = [line for line in history if all(isinstance(line.get(name), int | float) for name in COMPARED)]
-    if len(known) <= WAITED:
+    """A warning when the validation error rises while the training error falls (thesis 6.1), or None."""
+    lines = [line for line in history if all(isinstance(line.get(name), int | float) for name in COMPARED)]
+    if len(lines) <= WAITED:
         return None
-    best = min(range(len(known)), key=lambda i: float(known[i]["validation_error"]))
-    since = known[best:]
+    best = min(range(len(lines)), key=lambda i: float(lines[i]["validation_error"]))
+    since = lines[best:]
     rising = len(since) > WAITED and since[-1]["validation_error"] > since[0]["validation_error"]
     if not rising or not since[-1]["training_error"] < since[0]["training_error"]:
         return None
@@ -114,7 +114,7 @@ class History:
             ) from None
 
     def keep(self, count: int) -> tuple[int, str | None]:
-        """Take back all lines after the first `count`: how many are left, and what to tell if some are missing."""
+        """Take back all lines after the first `count`: how many are left, and a warning if some are missing."""
         try:
             data = self.path.read_bytes() if self.path.exists() else b""
             *whole, last = data.split(b"\n")
@@ -132,7 +132,7 @@ class History:
         if left < count:
             return left, (
                 f"{self.path} holds {left} of the {count} evaluations that its checkpoint counts; "
-                "the training goes on, but its curves will lack the others"
+                "training continues, but its curves will lack the others"
             )
         return left, f"{self.path} ended in half a line, which was dropped" if last else None
 

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 
 from dragoman.errors import ConfigurationError
 from dragoman.loss import Loss
+from dragoman.wording import counted
 
 
 @dataclass(frozen=True)
 class Stopping:
-    """Limits, and goals for the training error and accuracy of a round; whatever comes first. None: no such rule.
+    """Limits, and goals for the training error and accuracy; whatever comes first. None: no such rule.
 
     steps, epochs, seconds   how far to go at most
-    loss_goal, accuracy_goal  of the training part, over one round (an epoch, or what lies between two evaluations)
-    patience                 rounds in a row without a better validation
+    loss_goal, accuracy_goal  of the training part, over the steps between two evaluations (an epoch)
+    patience                 evaluations in a row without an improvement
     """
 
     steps: int | None = None
@@ -34,29 +35,29 @@ class Stopping:
             raise ConfigurationError(f"an accuracy goal lies between 0 and 1, got {self.accuracy_goal:g}")
 
     def limit(self, step: int, epochs_done: float, seconds: float) -> str | None:
-        """Which limit is reached after a step, or None to go on."""
+        """Which limit is reached after a step, or None to continue."""
         if self.steps is not None and step >= self.steps:
-            return "the one step was taken" if self.steps == 1 else f"all {self.steps:,} steps were taken"
+            return f"finished {counted(self.steps, 'step')}"
         if self.epochs is not None and epochs_done >= self.epochs:
-            return "the one epoch was done" if self.epochs == 1 else f"all {self.epochs} epochs were done"
+            return f"finished {counted(self.epochs, 'epoch')}"
         if self.seconds is not None and seconds >= self.seconds:
-            return f"the budget of {format_time(self.seconds)} is used up"
+            return f"the time budget of {format_time(self.seconds)} is used up"
         return None
 
     def goal(self, training: Loss, bad_evaluations: int = 0) -> str | None:
-        """Which goal a round reached, or None to go on."""
+        """Which goal is reached at an evaluation, or None to continue."""
         if self.loss_goal is not None and training.index <= self.loss_goal:
             return f"the loss {training.index:.4g} reached the goal {self.loss_goal:g}"
         if self.accuracy_goal is not None and math.isnan(training.hits) and math.isfinite(training.error):
             raise ConfigurationError(
-                "an accuracy goal needs targets that are labels: with this error nothing is right or wrong; "
+                "an accuracy goal needs targets that are labels: with this error there is no accuracy; "
                 "stop by the loss, steps, epochs or seconds"
             )
         if self.accuracy_goal is not None and training.accuracy >= self.accuracy_goal:
             return f"the accuracy {training.accuracy:.4g} reached the goal {self.accuracy_goal:g}"
         if self.patience is not None and bad_evaluations >= self.patience:
             row = "1 evaluation" if bad_evaluations == 1 else f"{bad_evaluations:,} evaluations in a row"
-            return f"{row} brought nothing better (patience)"
+            return f"no improvement in {row} (patience)"
         return None
 
 

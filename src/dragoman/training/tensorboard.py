@@ -14,7 +14,7 @@ EVERY = 20  # steps
 
 
 class TensorBoard(Callback):
-    """Writes event files, and tells another watcher everything it is told."""
+    """Writes event files, and passes every call on to another callback."""
 
     def __init__(self, directory: Path, other: Callback) -> None:
         try:

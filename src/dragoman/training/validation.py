@@ -1,4 +1,4 @@
-"""How a training is judged while it goes on."""
+"""Validation: evaluate a network while it is trained."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dragoman.training.workers import Workers
 
 @dataclass(frozen=True)
 class Validation:
-    """How a training is judged while it goes on (thesis 6.1).
+    """Evaluates a network while it is trained (thesis 6.1).
 
     batches  the validation part, the same each time
     every    steps between evaluations; None: every epoch
@@ -43,10 +43,10 @@ class Validation:
 
     def score(self, loss: Loss, scores: dict[str, float]) -> float:
         """What `best` maximises."""
-        known = {"error": -loss.error, "accuracy": loss.accuracy} | scores
-        if self.best_by not in known:
-            raise ConfigurationError(f"best_by is {', '.join(known)}, got '{self.best_by}'")
-        return known[self.best_by]
+        values = {"error": -loss.error, "accuracy": loss.accuracy} | scores
+        if self.best_by not in values:
+            raise ConfigurationError(f"best_by must be one of {', '.join(values)}, got '{self.best_by}'")
+        return values[self.best_by]
 
 
 @dataclass

@@ -25,7 +25,7 @@ from dragoman.training.pace import Pace
 from dragoman.training.thread_pool import ThreadPool
 
 MOST_THREADS = 256  # each has its shard and its memory, and more cores than that are counted
-USUAL = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}  # what NumPy tells, unless asked
+USUAL = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}  # NumPy's defaults
 A = TypeVar("A")
 B = TypeVar("B")
 
@@ -38,17 +38,17 @@ def allowed_cores() -> set[int]:
 def check_threads(threads: int) -> str | None:
     """What to warn of when there are more threads than cores; far too many are an error."""
     if threads < 1:
-        raise ConfigurationError(f"at least one thread does the work, got {threads}")
+        raise ConfigurationError(f"threads must be at least 1, got {threads}")
     cores, most = len(allowed_cores()), max(MOST_THREADS, os.cpu_count() or 1)
     if threads > most:
-        raise ConfigurationError(f"{threads} threads are too many; at most {most}, and best as many as cores: {cores}")
+        raise ConfigurationError(f"{threads} threads are too many; use at most {most}, best one per core: {cores}")
     if threads <= cores:
         return None
     return f"{threads} threads share {cores} core{'s' if cores > 1 else ''} here: more than {cores} gain nothing"
 
 
 def physical_cores() -> int:
-    """Cores this process may use; two threads of one core count once, where the system tells."""
+    """Cores this process may use; two threads of one core count once, where the system says so."""
     siblings = set()
     for core in allowed_cores():
         place = Path(f"/sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list")
@@ -103,7 +103,7 @@ class Workers:
         """The function of every item, in the order of the items; whichever thread is free takes the next.
 
         failed  where items wait for each other: lets them end when one of them will not
-        rows    of a step of training, from whose time is learnt how many threads to use
+        rows    of a training step; its time decides how many threads to use
         """
         if self.threads < 2 or len(items) < 2 or not self._taken.acquire(blocking=False):
             return [function(item) for item in items]
@@ -118,13 +118,13 @@ class Workers:
     def _on_threads(
         self, threads: int, function: Callable[[A], B], items: Sequence[A], failed: Callable[[], Any]
     ) -> list[B]:
-        told, left = np.geterr(), iter(range(len(items)))  # the next of a range is handed out once, to any thread
+        errors, left = np.geterr(), iter(range(len(items)))  # the next of a range is handed out once, to any thread
 
         def several() -> dict[int, B]:
             try:
                 arrive()
-                # a thread does not inherit what the one that asked wants told
-                with self._pace.at_work(), nullcontext() if told == USUAL else np.errstate(**told):
+                # NumPy's error handling is not inherited from the caller's thread
+                with self._pace.at_work(), nullcontext() if errors == USUAL else np.errstate(**errors):
                     return {i: function(items[i]) for i in left}
             except BaseException:
                 failed()

@@ -53,7 +53,7 @@ def test_known_words_are_filled_in_and_others_stay(side: Literal["source", "targ
     network, untouched = small_network(), small_network()
     filled = initial_embeddings(network, side, LABELLED, FOUR)
     assert (filled.found, filled.words) == (2, 4)
-    assert str(filled) == "2 of 4 labels that can be a word have a vector to begin with"
+    assert str(filled) == "2 of 4 tokens that can be a word start with a vector"
     changed = {
         name
         for (name, a), (_, b) in zip(network.named_arrays(), untouched.named_arrays(), strict=True)
@@ -88,7 +88,7 @@ def test_a_table_is_fixed_or_trained_further(freeze: bool, tied: Literal["none",
 def test_vectors_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ShapeError, match="depth 2 for a source embedding of depth 4; train vectors with --depth 4"):
         initial_embeddings(small_network(), "source", LABELLED, vectors_of(PLANE))
-    with pytest.raises(ShapeError, match="7 words for a table of 8 labels"):
+    with pytest.raises(ShapeError, match="7 words for a table of 8 tokens"):
         initial_embeddings(small_network(), "source", LABELLED[1:], FOUR)
     network, untouched = small_network(), small_network()
     assert initial_embeddings(network, "source", [None] * 8, FOUR).found == 0

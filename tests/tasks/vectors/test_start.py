@@ -73,7 +73,7 @@ def test_embeddings_begin_with_vectors_and_stay_or_are_trained(
         else:
             assert 0.3 < cosine(row, vector) < 0.9999
         (line,) = [line for line in told if line.startswith(f"{side} embedding: ")]
-        assert line.endswith(f" labels that can be a word have a vector to begin with ({files[side]})")
+        assert line.endswith(f" tokens that can be a word start with a vector ({files[side]})")
     settings = resolved(tmp_path / "model" / "configuration.toml")
     assert (settings.start.vectors.source, settings.start.vectors.freeze) == (files["source"], freeze)
 
@@ -153,7 +153,7 @@ def test_vectors_that_do_not_fit_are_told(files: dict[str, str], tmp_path: Path)
         ),
         ({"vectors": {"freeze": True}}, r"start\.vectors: there are no vectors to freeze; name a file of them"),
         ({"vectors": "en.bin"}, r"'start\.vectors' is a section, such as start\.vectors\.source = "),
-        ({"vectors": {"sorce": "en.bin"}}, r"there is no setting 'start\.vectors\.sorce'; did you mean "),
+        ({"vectors": {"sorce": "en.bin"}}, r"unknown setting 'start\.vectors\.sorce'; did you mean "),
         ({"vectors": {"freeze": "maybe"}}, r"start\.vectors\.freeze: Input should be a valid boolean"),
     ],
 )

@@ -28,7 +28,7 @@ class Filled:
     scale: float
 
     def __str__(self) -> str:
-        return f"{self.found:,} of {self.words:,} labels that can be a word have a vector to begin with"
+        return f"{self.found:,} of {self.words:,} tokens that can be a word start with a vector"
 
 
 def words_of(tokenizer: Tokenizer) -> list[str | None]:
@@ -55,7 +55,7 @@ def initial_embeddings(
     """
     table = _table(network, side)
     if len(words) != len(table):
-        raise ShapeError(f"{len(words)} words for a table of {len(table)} labels; is it this network's tokenizer?")
+        raise ShapeError(f"{len(words)} words for a table of {len(table)} tokens; is it this network's tokenizer?")
     _check_depth(vectors.depth, side, table)
     known = {label: number for label, word in enumerate(words) if (number := _number(word, vectors)) is not None}
     scale = 1.0
@@ -132,7 +132,7 @@ def _filled(network: Network, side: Side, file: str, tokenizer: Tokenizer) -> Fi
         raise ConfigurationError(f"start.vectors.{side}: {file}: {error}") from None
     if not filled.found:
         raise ConfigurationError(
-            f"start.vectors.{side}: {file} has a vector for none of the {filled.words:,} labels of the {side} "
+            f"start.vectors.{side}: {file} has a vector for none of the {filled.words:,} tokens of the {side} "
             "vocabulary that can be a word; is it of another language?"
         )
     return filled
