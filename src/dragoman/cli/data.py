@@ -96,8 +96,12 @@ def check_corpus(
                 report.signs.extend(leakage(corpus, other, against))
     if as_json:
         left_out = [str(problem) for kept in pairs.problems.examples.values() for problem in kept]
-        told = asdict(report) | {"left_out": dict(pairs.problems.counts), "left_out_examples": left_out}
-        typer.echo(json.dumps(told, ensure_ascii=False, indent=2))
+        skipped = {
+            "untranslated": pairs.problems.untranslated,
+            "left_out": dict(pairs.problems.counts),
+            "left_out_examples": left_out,
+        }
+        typer.echo(json.dumps(asdict(report) | skipped, ensure_ascii=False, indent=2))
     else:
         _print_report(report, console)
 
