@@ -177,7 +177,7 @@ def test_recipe_below_file_below_options_below_assignments(tmp_path: Path, asked
         (["--samples", "3"], "progress.samples", 3),
         (["--tensorboard"], "progress.tensorboard", True),
         (["--format", "csv"], "data.format", "csv"),
-        (["--columns", "1,3"], "data.columns", (0, 2)),
+        (["--columns", "1,3"], "data.columns", (1, 3)),
         (["--columns", "en,es"], "data.columns", ("en", "es")),
         (["--no-header"], "data.header", False),
         (["--languages", "en,es"], "data.languages", ("en", "es")),

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from dragoman.cli.options import Columns, Encoding, Format, Header, Languages, OnBadLine, columns_of, two
+from dragoman.cli.options import ReadingOptions, with_reading_options
 from dragoman.cli.options import console as new_console
 from dragoman.errors import ConfigurationError, DragomanError
 from dragoman.wording import counted
@@ -33,24 +33,6 @@ Files = Annotated[
     list[str],
     typer.Argument(metavar="FILE...", help="Files of pairs; - for standard input; train.en,train.es for two."),
 ]
-
-
-def reading(
-    files: list[str],
-    format: str | None,
-    columns: str | None,
-    header: bool | None,
-    languages: str | None,
-    encoding: str,
-    on_bad_line: str,
-) -> Reading:
-    """The options of a command as a reading of its files."""
-    from dragoman.data.readers import Layout, read_records
-
-    if on_bad_line not in ("error", "skip"):
-        raise ConfigurationError(f"--on-bad-line is error or skip, got '{on_bad_line}'")
-    layout = Layout("pairs", columns_of(columns), header, two("--languages", languages))
-    return read_records(files, layout, format, encoding, cast(Literal["error", "skip"], on_bad_line))
 
 
 @contextmanager
@@ -71,28 +53,24 @@ def _corpus(pairs: Reading, console: Console) -> Iterator[Corpus]:
 
 
 @app.command("check")
+@with_reading_options(on_bad_line="skip")
 def check_corpus(
     files: Files,
     against: Annotated[str | None, typer.Option(metavar="FILE", help="Another part, to look for leakage into.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
-    format: Format = None,
-    columns: Columns = None,
-    header: Header = None,
-    languages: Languages = None,
-    encoding: Encoding = "utf-8",
-    on_bad_line: OnBadLine = "skip",
+    *,
+    reading: ReadingOptions,
 ) -> None:
     """Examine pairs: duplicates, lengths, odd characters, wrong languages, leakage ... with examples and advice."""
     from dragoman.data.doctor import examine, leakage
 
     console = new_console()
     notices = Console(stderr=True) if as_json else console
-    options = (format, columns, header, languages, encoding, on_bad_line)
-    pairs = reading(files, *options)
+    pairs = reading.read(files, "skip")
     with _corpus(pairs, notices) as corpus:
         report = examine(corpus)
         if against is not None:
-            with _corpus(reading([against], *options), notices) as other:
+            with _corpus(reading.read([against], "skip"), notices) as other:
                 report.signs.extend(leakage(corpus, other, against))
     if as_json:
         left_out = [str(problem) for kept in pairs.problems.examples.values() for problem in kept]
@@ -142,6 +120,7 @@ def _print_report(report: Report, console: Console) -> None:
 
 
 @app.command("clean")
+@with_reading_options(on_bad_line="skip")
 def clean_corpus(
     file: Annotated[str, typer.Argument(metavar="IN", help="Pairs to repair, in any format.")],
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Where to write them, as TSV (.tsv or .tsv.gz).")],
@@ -151,12 +130,8 @@ def clean_corpus(
             help="Which, of spaces, quotes, dashes, empties, duplicates, outliers, identical; all but the last."
         ),
     ] = None,
-    format: Format = None,
-    columns: Columns = None,
-    header: Header = None,
-    languages: Languages = None,
-    encoding: Encoding = "utf-8",
-    on_bad_line: OnBadLine = "skip",
+    *,
+    reading: ReadingOptions,
 ) -> None:
     """Repair pairs and leave out the harmful; what was left out goes to OUT.removed.tsv with its reason and place."""
     from dragoman.data.repairs import DEFAULT, REPAIRS, clean
@@ -169,7 +144,7 @@ def clean_corpus(
         if file != "-" and Path(file).exists() and written.exists() and written.samefile(file):
             raise ConfigurationError(f"{written} is the file to be cleaned; write to another one")
     chosen = DEFAULT if repairs is None else [name.strip() for name in repairs.split(",") if name.strip()]
-    pairs = reading([file], format, columns, header, languages, encoding, on_bad_line)
+    pairs = reading.read([file], "skip")
     with tempfile.TemporaryFile("w+", encoding="utf-8") as unreadable:  # on disk: there may be any number of them
         pairs.sink = lambda *line: print(json.dumps(line), file=unreadable)
         with _corpus(pairs, console) as corpus:
@@ -185,6 +160,7 @@ def clean_corpus(
 
 
 @app.command("split")
+@with_reading_options()
 def split_corpus(
     files: Files,
     out: Annotated[Path, typer.Option(help="Directory for training.tsv, validation.tsv and testing.tsv.")],
@@ -193,12 +169,8 @@ def split_corpus(
         str, typer.Option(help="source keeps equal sources together; sample deals every pair alone.")
     ] = "source",
     seed: Annotated[int, typer.Option(help="Another seed, another split.")] = 0,
-    format: Format = None,
-    columns: Columns = None,
-    header: Header = None,
-    languages: Languages = None,
-    encoding: Encoding = "utf-8",
-    on_bad_line: OnBadLine = "error",
+    *,
+    reading: ReadingOptions,
 ) -> None:
     """Split pairs into training, validation and testing, no source sentence in two parts; `train` takes the folder."""
     from dragoman.data.repairs import write_parts
@@ -206,12 +178,11 @@ def split_corpus(
 
     console = new_console()
     splitting = Splitting(_shares(shares), cast(Literal["source", "sample"], by), seed)
-    options = (format, columns, header, languages, encoding, on_bad_line)
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DragomanError(f"--out {out}: {error}") from None
-    with _corpus(reading(files, *options), console) as corpus:
+    with _corpus(reading.read(files, "error"), console) as corpus:
         sources = (text for chunk in corpus.chunks(0) for text in chunk)
         parts = assign_parts(sources, splitting, purpose=FILES)
         check_training(parts)

@@ -8,17 +8,20 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from dragoman.cli.options import console
+from dragoman.cli.options import ReadingOptions, console, given_only, with_reading_options
 
 
+@with_reading_options()
 def plan(
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Sentence pairs, or whatever `train` takes.")],
     budget: Annotated[str | None, typer.Option(help="Time you have: 30m, 2h, 1h30m (default: 1h).")] = None,
     architecture: Annotated[str | None, typer.Option(help="transformer (default), gru-attention, lstm ...")] = None,
     recipe: Annotated[str | None, typer.Option(help="modern (default) or thesis.")] = None,
+    *,
+    reading: ReadingOptions,
 ) -> None:
     """Measure this machine for some seconds; predict speed, memory and time of every preset on these pairs."""
-    from dragoman.cli.train import _from_files, _given
+    from dragoman.cli.train import settings_from
     from dragoman.engines.compute import fast_compute
     from dragoman.networks import PRESETS
     from dragoman.tasks.configuration import configuration, merged
@@ -28,11 +31,18 @@ def plan(
     from dragoman.training.stopping import format_time
 
     screen = console()
-    asked_for = {"architecture": architecture, "recipe": recipe, "stopping": {"budget": budget}}
-    given = merged({"stopping": {"budget": "1h"}}, _from_files(files), _given(asked_for))
+    options = {
+        "architecture": architecture,
+        "recipe": recipe,
+        "stopping": {"budget": budget},
+        "data": reading.settings(),
+    }
+    given = merged({"stopping": {"budget": "1h"}}, settings_from(files), given_only(options))
     asked = configuration(given)
     corpus = open_corpus(asked.data, given.get("data"))
     dataset = corpus.dataset(asked.seed, room=getattr(asked.network, "maximum_length", None))
+    for line in corpus.left_out():
+        screen.print(line, style="dim", highlight=False, markup=False)
     seconds = asked.stopping.budget or 0.0
     parts, vocabularies = dataset.about["parts"], dataset.about["vocabularies"]
     screen.print(
@@ -63,5 +73,5 @@ def plan(
     within = budget or given["stopping"]["budget"]
     for option, value in (("--architecture", architecture), ("--recipe", recipe), ("--budget", within)):
         command += [option, str(value)] if value else []
-    told = f"Next: {shlex.join([*command, '--out', 'model'])}"
-    screen.print(told, highlight=False, markup=False, soft_wrap=True)
+    command += [*reading.arguments(), "--out", "model"]
+    screen.print(f"Next: {shlex.join(command)}", highlight=False, markup=False, soft_wrap=True)

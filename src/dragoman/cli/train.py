@@ -11,19 +11,12 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from dragoman.cli.options import (
-    Columns,
-    Format,
-    Header,
-    Languages,
-    columns_of,
-    console,
-    two,
-)
+from dragoman.cli.options import ReadingOptions, console, given_only, with_reading_options
 from dragoman.errors import ConfigurationError
 from dragoman.wording import counted
 
 
+@with_reading_options()
 def train(
     files: Annotated[
         list[str],
@@ -61,14 +54,8 @@ def train(
     assignments: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Any setting: optimizer.rate=0.002")
     ] = None,
-    format: Format = None,
-    columns: Columns = None,
-    header: Header = None,
-    languages: Languages = None,
-    encoding: Annotated[str | None, typer.Option(help="Encoding of the files; else utf-8.")] = None,
-    on_bad_line: Annotated[
-        str | None, typer.Option(help="What to do with a line that cannot be used: error (default) or skip.")
-    ] = None,
+    *,
+    reading: ReadingOptions,
 ) -> None:
     """Train a translator on sentence pairs. The same command again goes on where it stopped."""
     from dragoman.tasks.configuration import configuration, merged, read_assignments
@@ -80,14 +67,7 @@ def train(
         "recipe": recipe,
         "seed": seed,
         "threads": threads,
-        "data": {
-            "format": format,
-            "columns": columns_of(columns),
-            "header": header,
-            "languages": two("--languages", languages),
-            "encoding": encoding,
-            "on_bad_line": on_bad_line,
-        },
+        "data": reading.settings(),
         "stopping": {"budget": budget, "epochs": epochs, "accuracy": accuracy, "patience": patience},
         "progress": {
             "scores": None if scores is None else [name.strip() for name in scores.split(",")],
@@ -96,14 +76,15 @@ def train(
         },
         "start": {"model": start, "replay": replay, "train": part},
     }
-    given = merged(_from_files(files), _given(options), read_assignments(assignments or []))
+    given = merged(settings_from(files), given_only(options), read_assignments(assignments or []))
     settings = configuration(given)
     code = _train(given, Path(settings.out), console())
     if code:
         raise typer.Exit(code)
 
 
-def _from_files(files: list[str]) -> dict[str, Any]:
+def settings_from(files: list[str]) -> dict[str, Any]:
+    """The settings of a configuration file, or those that name these files."""
     from dragoman.tasks.configuration import configuration, read_toml
 
     if not any(name.endswith(".toml") for name in files):
@@ -113,12 +94,6 @@ def _from_files(files: list[str]) -> dict[str, Any]:
     given = read_toml(Path(files[0]))
     configuration(given, files[0])  # mistakes are told with the file they are in
     return given
-
-
-def _given(options: dict[str, Any]) -> dict[str, Any]:
-    """What was really given: no None, no empty section."""
-    found = {name: _given(value) if isinstance(value, dict) else value for name, value in options.items()}
-    return {name: value for name, value in found.items() if value is not None and value != {}}
 
 
 def _train(given: dict[str, Any], out: Path, screen: Console) -> int:

@@ -51,18 +51,18 @@ def translate(
         typer.Option(help="The column of a table to translate, by number from 1 or name; else the first."),
     ] = None,
     header: Header = None,
-    encoding: Encoding = "utf-8",
-    on_bad_line: OnBadLine = "error",
+    encoding: Encoding = None,
+    on_bad_line: OnBadLine = None,
 ) -> None:
     """Translate a text, a file line by line, a column of a table, or standard input as it comes.
 
     One translation a line. Documents (XLIFF, PO, subtitles, HTML, DOCX ...) are refused.
     """
-    from dragoman.cli.inputs import Input
+    from dragoman.cli.inputs import UTF_8, Input
     from dragoman.tasks.translator import DecodingOptions, Translator
 
     choice = DecodingOptions(beam, best, length_penalty, sample, temperature, top_k, top_p, seed, maximum)
-    given = Input("-" if text is None else text, format, column, on_bad_line, header, encoding)
+    given = Input("-" if text is None else text, format, column, on_bad_line or "error", header, encoding or UTF_8)
     one_text = given.is_text
     if prefix is not None and not one_text:
         raise ConfigurationError("--prefix goes with one TEXT")

@@ -60,6 +60,11 @@ class Layout:
         return self.header
 
 
+def zero_based(columns: tuple[int | str, ...] | None) -> tuple[int | str, ...] | None:
+    """Columns that a user counts from 1 as `Layout` counts them, from 0; names stay."""
+    return None if columns is None else tuple(c - 1 if isinstance(c, int) else c for c in columns)
+
+
 def check_columns(columns: tuple[int | str, ...] | None) -> None:
     for column in columns or ():
         if not isinstance(column, int | str) or isinstance(column, bool) or column == "":
