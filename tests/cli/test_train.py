@@ -257,7 +257,7 @@ def test_fine_tuning_by_options(undertrained: Path, tmp_path: Path, run: Run) ->
         (["pairs.tsv", "--set", "rate=3"], "there is no setting 'rate'; did you mean 'optimizer.rate'?"),
         (["pairs.tsv", "--set", "rate"], "--set takes section.name=value, got 'rate'"),
         (["pairs.tsv", "--set", "network.heads=3"], "3 heads do not divide the depth 64"),
-        (["pairs.tsv", "--set", "data.shares=[0.5, 0.5, 0.5]"], "must add up to 1"),
+        (["pairs.tsv", "--set", "data.shares=[0.5, 0.5, 0.5]"], "add up to 100"),
         (["pairs.tsv", "--set", "data.vocabulary=[9, 9]"], "too small: this text needs at least"),
         (["pairs.tsv", "--scores", "rouge"], "'bleu' or 'chrf' (got 'rouge')"),
         (["pairs.tsv", "--columns", "1"], "--columns takes two"),

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from dragoman.cli.options import ReadingOptions, with_reading_options
+from dragoman.cli.options import ReadingOptions, Shares, shares_of, with_reading_options
 from dragoman.cli.options import console as new_console
 from dragoman.errors import ConfigurationError, DragomanError
 from dragoman.wording import counted
@@ -164,7 +164,7 @@ def clean_corpus(
 def split_corpus(
     files: Files,
     out: Annotated[Path, typer.Option(help="Directory for training.tsv, validation.tsv and testing.tsv.")],
-    shares: Annotated[str, typer.Option(help="Per cent of training, validation and testing.")] = "60,20,20",
+    shares: Shares = None,
     by: Annotated[
         str, typer.Option(help="source keeps equal sources together; sample deals every pair alone.")
     ] = "source",
@@ -174,10 +174,10 @@ def split_corpus(
 ) -> None:
     """Split pairs into training, validation and testing, no source sentence in two parts; `train` takes the folder."""
     from dragoman.data.repairs import write_parts
-    from dragoman.data.splits import FILES, PARTS, Splitting, assign_parts, check_training, unusual_parts
+    from dragoman.data.splits import DEFAULT_SHARES, FILES, PARTS, Splitting, assign_parts, check_training, unusual_parts
 
     console = new_console()
-    splitting = Splitting(_shares(shares), cast(Literal["source", "sample"], by), seed)
+    splitting = Splitting(shares_of(shares) or DEFAULT_SHARES, cast(Literal["source", "sample"], by), seed)
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -194,16 +194,6 @@ def split_corpus(
         console.print(warning, style="yellow", highlight=False, markup=False, soft_wrap=True)
     command = shlex.join(["dragoman", "train", str(out), "--out", "model"])
     console.print(f"Next: {command}", highlight=False, markup=False, soft_wrap=True)
-
-
-def _shares(text: str) -> tuple[float, float, float]:
-    try:
-        numbers = [float(part) / 100 for part in text.split(",")]
-    except ValueError:
-        numbers = []
-    if len(numbers) != 3:
-        raise ConfigurationError(f"--shares takes three numbers that add up to 100, such as 60,20,20; got '{text}'")
-    return numbers[0], numbers[1], numbers[2]
 
 
 @app.command("get")

@@ -26,6 +26,10 @@ Header = Annotated[bool | None, typer.Option(help="Whether the first line of a t
 Languages = Annotated[str | None, typer.Option(help="Source and target language of TMX and XLIFF files: en,es.")]
 Encoding = Annotated[str | None, typer.Option(help="Encoding of the files; default: utf-8.")]
 
+Shares = Annotated[
+    str | None, typer.Option(help="Per cent of training, validation and testing; default: 90,5,5.")
+]
+
 BadLine = Literal["error", "skip"]
 BAD_LINE_HELP = {
     "error": "What to do with a line that cannot be used: error (default) or skip.",
@@ -106,6 +110,20 @@ def _reading_options(
     check_on_bad_line(on_bad_line)
     chosen = cast(BadLine | None, on_bad_line)
     return ReadingOptions(format, columns_of(columns), header, two("--languages", languages), encoding, chosen)
+
+
+def shares_of(text: str | None) -> tuple[float, float, float] | None:
+    """'90,5,5' or '0.9,0.05,0.05' as shares of 1."""
+    if text is None:
+        return None
+    from dragoman.data.splits import as_shares
+
+    try:
+        return as_shares([float(part) for part in text.split(",")])
+    except (ValueError, ConfigurationError):
+        raise ConfigurationError(
+            f"--shares takes three numbers that add up to 100, such as 90,5,5; got '{text}'"
+        ) from None
 
 
 def given_only(options: dict[str, Any]) -> dict[str, Any]:

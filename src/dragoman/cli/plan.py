@@ -26,7 +26,7 @@ def plan(
     from dragoman.networks import PRESETS
     from dragoman.tasks.configuration import configuration, merged
     from dragoman.tasks.corpus import open_corpus
-    from dragoman.tasks.parts import warnings_of
+    from dragoman.tasks.parts import check_enough, few_pairs, warnings_of
     from dragoman.tasks.planning import measure
     from dragoman.training.stopping import format_time
 
@@ -45,12 +45,13 @@ def plan(
         screen.print(line, style="dim", highlight=False, markup=False)
     seconds = asked.stopping.budget or 0.0
     parts, vocabularies = dataset.about["parts"], dataset.about["vocabularies"]
+    check_enough(parts)
     screen.print(
         f"{corpus.name}: {parts['training']:,} training pairs, vocabularies of {vocabularies[0]:,} and "
         f"{vocabularies[1]:,} labels",
         highlight=False,
     )
-    for warning in warnings_of(corpus.settings, parts):
+    for warning in [*few_pairs(parts), *warnings_of(corpus.settings, parts)]:
         screen.print(f"warning: {warning}", style="yellow", highlight=False, markup=False, soft_wrap=True)
     table = Table(title=f"On this machine, within {format_time(seconds)}", title_justify="left", header_style="dim")
     for heading in ("preset", "parameters", "tokens/s", "memory", "an epoch", "epochs in the budget"):

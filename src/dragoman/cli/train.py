@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from dragoman.cli.options import ReadingOptions, console, given_only, with_reading_options
+from dragoman.cli.options import ReadingOptions, Shares, console, given_only, shares_of, with_reading_options
 from dragoman.errors import ConfigurationError
 from dragoman.wording import counted
 
@@ -38,6 +38,7 @@ def train(
     patience: Annotated[int | None, typer.Option(help="Stop after so many evaluations without a better one.")] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads to train with; default: the cores.")] = None,
     seed: Annotated[int | None, typer.Option(help="Another seed, another training.")] = None,
+    shares: Shares = None,
     start: Annotated[
         str | None, typer.Option("--from", metavar="MODEL", help="Go on from a trained model, with its vocabulary.")
     ] = None,
@@ -67,7 +68,7 @@ def train(
         "recipe": recipe,
         "seed": seed,
         "threads": threads,
-        "data": reading.settings(),
+        "data": {**reading.settings(), "shares": shares_of(shares)},
         "stopping": {"budget": budget, "epochs": epochs, "accuracy": accuracy, "patience": patience},
         "progress": {
             "scores": None if scores is None else [name.strip() for name in scores.split(",")],

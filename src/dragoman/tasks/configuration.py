@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from dragoman.data.splits import DEFAULT_SHARES, as_shares
 from dragoman.data.tokenizer import Kind
 from dragoman.errors import ConfigurationError
 from dragoman.networks import ARCHITECTURES, Configuration, ModelSettings, TransformerSettings
@@ -48,6 +49,19 @@ def _count_from_one(columns: tuple[int | str, int | str]) -> tuple[int | str, in
 Columns = Annotated[tuple[int | str, int | str], AfterValidator(_count_from_one)]
 
 
+def _shares_of_one(given: object) -> object:
+    """Shares in per cent as shares of 1."""
+    try:
+        return as_shares([float(number) for number in given])  # type: ignore[attr-defined]
+    except ConfigurationError as error:
+        raise ValueError(str(error)) from None
+    except (TypeError, ValueError):
+        return given  # which pydantic refuses
+
+
+Shares = Annotated[tuple[float, float, float], BeforeValidator(_shares_of_one)]
+
+
 class DataSettings(Configuration):
     """Where the pairs come from, and how they become labels."""
 
@@ -59,7 +73,7 @@ class DataSettings(Configuration):
     encoding: str = "utf-8"
     on_bad_line: Literal["error", "skip"] = "error"
     split: Literal["source", "sample", "given"] = "source"
-    shares: tuple[float, float, float] = (0.9, 0.05, 0.05)
+    shares: Shares = DEFAULT_SHARES
     tokenizer: Kind = "wordpiece"
     vocabulary: tuple[int, int] | None = None
     joint: bool = False

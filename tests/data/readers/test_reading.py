@@ -44,7 +44,7 @@ def test_every_format_composes_and_strips_and_reports_an_empty_side(tmp_path: Pa
     records = list(read)
     assert [record.fields for record in records] == [("ño", "¿Dónde está?"), ("end", "fin")]
     assert len(problems) == 0
-    assert read.problems.counts.keys() <= {"empty reference"}
+    assert read.problems.counts.keys() <= {"empty target"}
     assert len(read.problems) + read.problems.untranslated == 1
     for _, line in account(read.problems):
         assert records[0].line < line < records[1].line
@@ -162,7 +162,7 @@ def test_the_kind_of_record_decides_between_formats_of_one_extension() -> None:
     ("options", "message"),
     [
         ({"kind": "sentences"}, "no kind of record 'sentences'; choose pairs, text, labelled"),
-        ({"columns": (1,)}, "1 columns given; pairs need 2: source, reference"),
+        ({"columns": (1,)}, "1 columns given; pairs need 2: source, target"),
         ({"columns": (0, -1)}, "there is no column -1"),
         ({"columns": (0, True)}, "a column is a number from 0 or a name, not True"),
         ({"columns": (0, "")}, "a column is a number from 0 or a name, not ''"),
