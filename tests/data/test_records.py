@@ -72,7 +72,7 @@ def test_a_record_is_its_fields_and_its_place() -> None:
     ("values", "reason"),
     [
         (["", "b"], "empty source"),
-        (["a", " \t\u00a0"], "empty target"),
+        (["a", " \t\u00a0"], "empty reference"),
         (["a", "b\0"], "a NUL character"),
         (["ñ\ud800", "b"], "half a surrogate pair"),
     ],

@@ -40,7 +40,7 @@ def translate(
     prefix: Annotated[str | None, typer.Option(help="How the translation must begin.")] = None,
     maximum: Annotated[int | None, typer.Option(help="Labels a translation may have.")] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON object a line: source, translations, scores, warnings, alignment.")
+        bool, typer.Option("--json", help="One JSON object per line: source, confidence, translations, warnings, alignment.")
     ] = False,
     format: Annotated[
         str | None,
@@ -113,24 +113,25 @@ def _write(
         words = counted(len(line.split()), "word")
         typer.echo(f"line {number} ({words}) was translated in {translation.pieces} pieces", err=True)
     if as_json:
-        print(json.dumps(_told(line, translation, translator), ensure_ascii=False), file=file)
+        print(json.dumps(_as_object(line, translation, translator), ensure_ascii=False), file=file)
         return
     for alternative in translation.alternatives:
         print(alternative.text, file=file)
 
 
-def _told(line: str, translation: Translation, translator: Translator) -> dict[str, Any]:
-    told: dict[str, Any] = {
+def _as_object(line: str, translation: Translation, translator: Translator) -> dict[str, Any]:
+    found: dict[str, Any] = {
         "source": line,
+        "confidence": round(translation.confidence, 4),
         "translations": [{"text": a.text, "score": round(a.score, 4)} for a in translation.alternatives],
         "pieces": translation.pieces,
         "warnings": translation.warnings,
     }
     if translation.pieces == 1:
         alignment = translator.align(line, translation.text)
-        told["alignment"] = {
+        found["alignment"] = {
             "source": alignment.source,
             "reference": alignment.reference,
             "links": alignment.links(),
         }
-    return told
+    return found

@@ -63,7 +63,7 @@ def test_lines_that_are_no_objects(tmp_path: Path) -> None:
     bad = ["{", "[]", "", "nonsense", "[" * 100_000, '{"source": "a"}']
     read, problems = lines(write(tmp_path, "a.jsonl", "\n".join([*bad, '{"source": "a", "reference": "b"}'])))
     assert read == [7]
-    reasons = ["not JSON", "not a JSON object", "an empty line", "not JSON", "not JSON", "no key 'reference'"]
+    reasons = ["not JSON", "not a JSON object", "an empty line", "not JSON", "not JSON", "no key 'target'"]
     assert account(problems) == list(zip(reasons, range(1, 7), strict=True))
 
 
