@@ -330,7 +330,7 @@ def test_a_training_that_is_interrupted_can_be_used_and_goes_on(tmp_path: Path, 
     code, out, err = interrupted([*arguments, "--epochs", "5000"], signal.SIGINT)
     assert (code, err) == (130, "")
     assert "Stopped: interrupted (SIGINT)." in out
-    assert "Give the same command again to go on." in out
+    assert "Run the same command again to resume." in out
     command = next(line for line in out.splitlines() if line.startswith("  dragoman translate "))
     assert run(*shlex.split(command)[1:]).code == 0
     before = told_history(model)

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from dragoman.cli.options import ReadingOptions, Shares, shares_of, with_reading_options
+from dragoman.cli.options import ReadingOptions, Shares, hint, is_quiet, shares_of, with_reading_options
 from dragoman.cli.options import console as new_console
 from dragoman.errors import ConfigurationError, DragomanError
 from dragoman.wording import counted
@@ -174,7 +174,15 @@ def split_corpus(
 ) -> None:
     """Split pairs into training, validation and testing, no source sentence in two parts; `train` takes the folder."""
     from dragoman.data.repairs import write_parts
-    from dragoman.data.splits import DEFAULT_SHARES, FILES, PARTS, Splitting, assign_parts, check_training, unusual_parts
+    from dragoman.data.splits import (
+        DEFAULT_SHARES,
+        FILES,
+        PARTS,
+        Splitting,
+        assign_parts,
+        check_training,
+        unusual_parts,
+    )
 
     console = new_console()
     splitting = Splitting(shares_of(shares) or DEFAULT_SHARES, cast(Literal["source", "sample"], by), seed)
@@ -193,7 +201,7 @@ def split_corpus(
         warning = f"warning: {part.what}. {part.advice}"
         console.print(warning, style="yellow", highlight=False, markup=False, soft_wrap=True)
     command = shlex.join(["dragoman", "train", str(out), "--out", "model"])
-    console.print(f"Next: {command}", highlight=False, markup=False, soft_wrap=True)
+    hint(console, f"Next: {command}")
 
 
 @app.command("get")
@@ -208,9 +216,10 @@ def get_corpus(
 
     console = new_console()
     said: list[str] = []
-    with Progress(TextColumn("fetching"), BarColumn(), DownloadColumn(), console=console, transient=True) as progress:
+    columns = (TextColumn("fetching"), BarColumn(), DownloadColumn())
+    with Progress(*columns, console=console, transient=True, disable=is_quiet()) as progress:
         task = progress.add_task("fetching", total=None)
         path = fetch(name, to, lambda done, total: progress.update(task, completed=done, total=total), said.append)
     for sentence in said:
         console.print(sentence, highlight=False, markup=False)
-    console.print(f"Next: dragoman data check {path}", highlight=False, markup=False)
+    hint(console, f"Next: dragoman data check {shlex.quote(str(path))}")

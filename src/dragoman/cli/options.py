@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
@@ -16,6 +18,8 @@ from dragoman.errors import ConfigurationError
 if TYPE_CHECKING:
     from dragoman.data.readers import Reading
 
+QUIET: ContextVar[bool] = ContextVar("quiet", default=False)  # --quiet, set before every command
+
 Format = Annotated[
     str | None, typer.Option(help="tsv, csv, jsonl, parquet, tmx, xliff, po ...; default: by extension.")
 ]
@@ -26,9 +30,7 @@ Header = Annotated[bool | None, typer.Option(help="Whether the first line of a t
 Languages = Annotated[str | None, typer.Option(help="Source and target language of TMX and XLIFF files: en,es.")]
 Encoding = Annotated[str | None, typer.Option(help="Encoding of the files; default: utf-8.")]
 
-Shares = Annotated[
-    str | None, typer.Option(help="Per cent of training, validation and testing; default: 90,5,5.")
-]
+Shares = Annotated[str | None, typer.Option(help="Per cent of training, validation and testing; default: 90,5,5.")]
 
 BadLine = Literal["error", "skip"]
 BAD_LINE_HELP = {
@@ -137,10 +139,24 @@ def check_on_bad_line(given: str | None) -> None:
         raise ConfigurationError(f"--on-bad-line is error or skip, got '{given}'")
 
 
+def is_quiet() -> bool:
+    """Whether the command runs with --quiet: results, warnings and errors only."""
+    return QUIET.get()
+
+
 def console(stderr: bool = False) -> Console:
-    """As wide as the terminal; 120 columns where there is none."""
-    found = Console(stderr=stderr)
-    return found if found.is_terminal else Console(stderr=stderr, width=120, soft_wrap=True)
+    """As wide as the terminal or $COLUMNS; else 120 columns. Progress goes to standard error, or nowhere if quiet."""
+    found = Console(stderr=stderr, quiet=stderr and is_quiet())
+    if found.is_terminal or os.environ.get("COLUMNS", "").isdigit():
+        return found
+    return Console(stderr=stderr, width=120, soft_wrap=True, quiet=found.quiet)
+
+
+def hint(screen: Console, *lines: str) -> None:
+    """What to do next; nothing if quiet."""
+    if not is_quiet():
+        for line in lines:
+            screen.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 def columns_of(text: str | None) -> tuple[int | str, int | str] | None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from dragoman.cli.options import ReadingOptions, console, given_only, with_reading_options
+from dragoman.cli.options import ReadingOptions, console, given_only, hint, with_reading_options
 
 
 @with_reading_options()
@@ -56,7 +56,7 @@ def plan(
     table = Table(title=f"On this machine, within {format_time(seconds)}", title_justify="left", header_style="dim")
     for heading in ("preset", "parameters", "tokens/s", "memory", "an epoch", "epochs in the budget"):
         table.add_column(heading, justify="left" if heading == "preset" else "right")
-    with fast_compute(tell=lambda text: screen.print(text, style="dim", highlight=False)):
+    with fast_compute(tell=lambda text: console(stderr=True).print(text, style="dim", highlight=False)):
         for name in PRESETS:
             speed = measure(configuration(merged(given, {"preset": name})), dataset)
             epochs = speed.steps_within(seconds) / speed.steps_per_epoch
@@ -75,4 +75,4 @@ def plan(
     for option, value in (("--architecture", architecture), ("--recipe", recipe), ("--budget", within)):
         command += [option, str(value)] if value else []
     command += [*reading.arguments(), "--out", "model"]
-    screen.print(f"Next: {shlex.join(command)}", highlight=False, markup=False, soft_wrap=True)
+    hint(screen, f"Next: {shlex.join(command)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import sys
 import time
@@ -13,6 +14,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from dragoman.graph.operation import current_engine
 from dragoman.loss import Loss
 from dragoman.training import Callback, Record
 from dragoman.training.loop import Training
@@ -20,6 +22,8 @@ from dragoman.training.stopping import format_time
 
 if TYPE_CHECKING:
     from dragoman.tasks.vectors.training import Progress
+
+logger = logging.getLogger(__name__)
 
 PLAIN_EVERY = 20.0  # seconds between lines where nothing can be redrawn
 LIVE_EVERY = 0.2
@@ -30,15 +34,17 @@ WIDTH = 24
 class Screen:
     """A line that is drawn again and again where there is a terminal, and lines that stay."""
 
-    def __init__(self, console: Console) -> None:
-        self.console = console
+    def __init__(self, console: Console, quiet: bool = False) -> None:
+        self.console, self.quiet = console, quiet
         self.spoken = time.monotonic()
         self.live: Live | None = None
-        if console.is_terminal:
+        if console.is_terminal and not quiet:
             self.live = Live(console=console, transient=True, refresh_per_second=4)
             self.live.start()
 
     def tell(self, text: str) -> None:
+        if self.quiet and not text.startswith("warning: "):
+            return
         self.console.print(text, highlight=False, markup=False, style="dim")
 
     def close(self) -> None:
@@ -49,8 +55,8 @@ class Screen:
 class TrainingProgress(Screen, Callback):
     """Epoch, steps, tokens/s, error, accuracy, learning rate, gradient norm, time left, memory."""
 
-    def __init__(self, console: Console) -> None:
-        super().__init__(console)
+    def __init__(self, console: Console, quiet: bool = False) -> None:
+        super().__init__(console, quiet)
         self.error = self.accuracy = 0.0
         self.first: tuple[float, int] | None = None  # when the first step of this session was done, and which it was
         self.headed = False
@@ -59,10 +65,10 @@ class TrainingProgress(Screen, Callback):
         now = time.monotonic()
         if self.first is None:
             self.first, self.error, self.accuracy = (now, step), loss.error, loss.accuracy
+            logger.info("training from step %d with the %s engine", step, current_engine())
         self.error += (1 - SMOOTHING) * (loss.error - self.error)
         self.accuracy += (1 - SMOOTHING) * (loss.accuracy - self.accuracy)
-        bad_evaluations = now - self.spoken
-        if bad_evaluations > (LIVE_EVERY if self.live else PLAIN_EVERY):
+        if not self.quiet and now - self.spoken > (LIVE_EVERY if self.live else PLAIN_EVERY):
             self.spoken = now
             share, left = self._estimate(step, training)
             lines = self._how_far(training, share, left), self._how_well(step, training)
@@ -112,6 +118,8 @@ class TrainingProgress(Screen, Callback):
         return spent / max(1, step - at) * max(0.0, step / share - step) if share else math.inf
 
     def record(self, record: Record) -> None:
+        if self.quiet:
+            return
         self.spoken = time.monotonic()
         names = "".join(f"{name:>6}" for name in record.scores)
         if not self.headed:
@@ -169,8 +177,8 @@ def memory() -> int:
 class VectorProgress(Screen):
     """Of word vectors: how far, time left, words/s, and a line for every epoch."""
 
-    def __init__(self, console: Console) -> None:
-        super().__init__(console)
+    def __init__(self, console: Console, quiet: bool = False) -> None:
+        super().__init__(console, quiet)
         self.first: tuple[float, Progress] | None = None
         self.errors: list[float] = []
 
@@ -185,7 +193,8 @@ class VectorProgress(Screen):
         if progress.ended:
             error = sum(self.errors) / len(self.errors)
             told = f"epoch {progress.epoch}: error {error:.4f}" + (f", {speed / 1000:,.0f}k words/s" if speed else "")
-            self.console.print(told, highlight=False, markup=False)
+            if not self.quiet:
+                self.console.print(told, highlight=False, markup=False)
             self.errors = []
         elif self.live is not None and share and now - self.spoken > LIVE_EVERY:
             self.spoken = now

@@ -11,7 +11,16 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from dragoman.cli.options import ReadingOptions, Shares, console, given_only, shares_of, with_reading_options
+from dragoman.cli.options import (
+    ReadingOptions,
+    Shares,
+    console,
+    given_only,
+    hint,
+    is_quiet,
+    shares_of,
+    with_reading_options,
+)
 from dragoman.errors import ConfigurationError
 from dragoman.wording import counted
 
@@ -102,7 +111,7 @@ def _train(given: dict[str, Any], out: Path, screen: Console) -> int:
     from dragoman.tasks.training import train_translator
     from dragoman.training.interrupts import Interrupts
 
-    progress, interrupts = TrainingProgress(screen), Interrupts()
+    progress, interrupts = TrainingProgress(screen, is_quiet()), Interrupts()
     try:
         translator, outcome = train_translator(given, out, progress, interrupts, progress.tell)
     finally:
@@ -115,10 +124,9 @@ def _train(given: dict[str, Any], out: Path, screen: Console) -> int:
     if ended.get("compared"):
         _print_compared(ended["compared"], screen)
     if not outcome.finished:
-        screen.print("Give the same command again to go on.", highlight=False)
-    screen.print("Next:", highlight=False)
-    for command in next_commands(out):
-        screen.print(f"  {command}", highlight=False, markup=False, soft_wrap=True)
+        hint(screen, "Run the same command again to resume.")
+    if not is_quiet():
+        hint(screen, "Next:", *(f"  {command}" for command in next_commands(out)))
     return 0 if outcome.finished else 128 + (interrupts.signal or signal.SIGINT)
 
 

@@ -40,7 +40,8 @@ def translate(
     prefix: Annotated[str | None, typer.Option(help="How the translation must begin.")] = None,
     maximum: Annotated[int | None, typer.Option(help="Labels a translation may have.")] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON object per line: source, confidence, translations, warnings, alignment.")
+        bool,
+        typer.Option("--json", help="One JSON object per line: source, confidence, translations, warnings, alignment."),
     ] = False,
     format: Annotated[
         str | None,

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dragoman.cli.options import console as new_console
+from dragoman.cli.options import hint, is_quiet
 from dragoman.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def train_command(
         seed=seed,
         threads=threads,
     )
-    start, progress = time.monotonic(), VectorProgress(new_console())
+    start, progress = time.monotonic(), VectorProgress(new_console(), is_quiet())
     try:
         vectors = train_vectors(text, settings, progress, progress.tell)
     finally:
@@ -77,7 +78,7 @@ def train_command(
     took = format_time(time.monotonic() - start)
     _say(f"{len(vectors):,} words with vectors of depth {vectors.depth} are in {out} ({took}).")
     example = next((word for word in vectors.words[len(vectors) // 10 :] if word.isalpha()), vectors.words[0])
-    _say(f"Next:\n  dragoman vectors nearest {shlex.quote(str(out))} {shlex.quote(example)}")
+    hint(new_console(), "Next:", f"  dragoman vectors nearest {shlex.quote(str(out))} {shlex.quote(example)}")
 
 
 def _say(text: str, style: str | None = None) -> None:

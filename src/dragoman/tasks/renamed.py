@@ -7,8 +7,7 @@ from typing import Any
 
 from dragoman.errors import ConfigurationError
 
-# Of configuration.toml, under `configuration_format`. Version 0.1.0 wrote none and counted data.columns from 0; 2 counts from 1.
-CONFIGURATION_FORMAT = 2
+CONFIGURATION_FORMAT = 2  # of configuration.toml; version 0.1.0 wrote none and counted data.columns from 0
 MARKER = "configuration_format"
 BESIDE = ("model.json", "weights.safetensors", "checkpoints")  # what lies beside a configuration that a training saved
 

@@ -26,7 +26,8 @@ class Layout:
     kind       pairs (source, target), text alone, or labelled text (label, text)
     columns    of TSV, CSV and Parquet: the columns that hold the fields, by number from 0 or by the name in the header;
                of JSON Lines: the keys. None: those called like the fields, in JSON Lines, Parquet and tables with a
-               header (`reference` is read as `target`); otherwise the first ones. In JSON Lines and Parquet a dotted name goes into nested objects: "translation.en".
+               header (`reference` is read as `target`); otherwise the first ones. In JSON Lines and Parquet a
+               dotted name goes into nested objects: "translation.en".
                Columns that are not chosen (an attribution) are ignored. When none are chosen, every row must have as
                many columns as the first: a tab too many would shift a sentence silently.
     header     whether a table's first line names its columns; None: it does if columns are given by name
