@@ -29,7 +29,7 @@ def test_inspect_a_model(undertrained: Path, run: Run) -> None:
         pairs_file(),
         f"{parts['training']} training, {parts['validation']} validation, {parts['testing']} testing",
         "modern, seed 0",
-        "20 steps, 2 epochs, all 2 epochs were done",
+        "20 steps, 2 epochs, finished 2 epochs",
         "pre-norm, dropout 0.1",
         f"{facts.longest[0]} source labels",
         "numbers, addresses, placeholders",

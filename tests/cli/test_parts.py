@@ -131,11 +131,11 @@ def test_the_same_command_and_the_saved_configuration_resume(parts: Path, run: R
     assert run(*command).code == 0
     again = run(*command)
     assert again.code == 0, again.err
-    assert "Nothing is left to do" in again.out
+    assert "Nothing left to do" in again.out
     assert read_toml(Path("model/configuration.toml"))["data"]["split"] == "given"
     again = run("train", "model/configuration.toml")
     assert again.code == 0, again.err
-    assert "Nothing is left to do" in again.out
+    assert "Nothing left to do" in again.out
 
 
 @pytest.mark.parametrize("name", PARTS)

@@ -65,7 +65,7 @@ def test_plan_counts_what_it_skipped(tmp_path: Path, run: Run, instant: None) ->
     assert "--on-bad-line skip" in done.err
     done = run("plan", file, "--on-bad-line", "skip")
     assert done.code == 0, done.err
-    assert "1 line left out: wrong number of columns" in done.out
+    assert "1 line skipped: wrong number of columns" in done.out
 
 
 def test_evaluate_counts_what_it_skipped(model: Path, tmp_path: Path, run: Run) -> None:
@@ -73,7 +73,7 @@ def test_evaluate_counts_what_it_skipped(model: Path, tmp_path: Path, run: Run) 
     file.write_text("".join(f"{s}\t{t}\n" for s, t in PAIRS[:5]) + "only one column\n", encoding="utf-8")
     done = run("evaluate", model, file, "--beam", "1", "--on-bad-line", "skip")
     assert done.code == 0, done.err
-    assert "1 line left out: wrong number of columns" in done.err
+    assert "1 line skipped: wrong number of columns" in done.err
 
 
 # Columns

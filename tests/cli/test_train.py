@@ -43,7 +43,7 @@ def test_a_file_of_pairs_becomes_a_model_and_every_next_command_works(tmp_path: 
     model = tmp_path / "a model's place"
     done = run("train", pairs_file(), "--out", model, "--epochs", "2", *SMALL)
     assert (done.code, done.err) == (0, "")
-    assert "Stopped: all 2 epochs were done." in done.out
+    assert "Stopped: finished 2 epochs." in done.out
     assert f"{load_metadata(model).parameters:,} parameters, 20 steps" in " ".join(done.out.split())
     assert len(told_history(model)) == 2
     commands = [line.strip() for line in done.lines if line.startswith("  dragoman ")]
@@ -69,7 +69,7 @@ def test_the_same_command_again_says_that_it_is_done(tmp_path: Path, run: Run) -
     weights = (tmp_path / "m" / "weights.safetensors").read_bytes()
     done = run(*arguments)
     assert done.code == 0
-    assert "Nothing is left to do: the one epoch was done." in done.out
+    assert "Nothing left to do: finished 1 epoch." in done.out
     assert (tmp_path / "m" / "weights.safetensors").read_bytes() == weights
     assert len(told_history(tmp_path / "m")) == 1
 
@@ -260,7 +260,7 @@ def test_fine_tuning_by_options(undertrained: Path, tmp_path: Path, run: Run) ->
         (["pairs.tsv", "--set", "data.shares=[0.5, 0.5, 0.5]"], "add up to 100"),
         (["pairs.tsv", "--set", "data.vocabulary=[9, 9]"], "too small: this text needs at least"),
         (["pairs.tsv", "--scores", "rouge"], "'bleu' or 'chrf' (got 'rouge')"),
-        (["pairs.tsv", "--columns", "1"], "--columns takes two"),
+        (["pairs.tsv", "--columns", "1"], "--columns takes two values"),
         (["pairs.tsv", "--from", "gone"], "gone is not a directory; a model is what `dragoman train --out` writes"),
         (["pairs.tsv", "--part", "middle"], "'encoder', 'decoder' or 'output' (got 'middle')"),
         (["pairs.tsv", "--out", "."], "holds no training"),
@@ -268,7 +268,7 @@ def test_fine_tuning_by_options(undertrained: Path, tmp_path: Path, run: Run) ->
         (["one.tsv"], "one.tsv, line 2: wrong number of columns"),
         (["empty.tsv"], "empty.tsv is empty"),
         (["config.toml"], "config.toml: optimizer.rate: "),
-        (["config.toml", "pairs.tsv"], "a configuration stands alone"),
+        (["config.toml", "pairs.tsv"], "a configuration must be the only argument"),
         (["nodata.toml"], "data.files names no file"),
         (["gone.toml"], "gone.toml does not exist; check the path"),
         (["list.toml"], "there is no preset"),
@@ -364,7 +364,7 @@ def test_what_a_terminal_shows_fits_into_it(tmp_path: Path) -> None:
         whole = [row for row in rows if re.fullmatch(rf" *{epoch} .* (s|min) *", row)]
         assert whole, "a row is one line, from its epoch to its time"
     assert any(re.search(r"\d+%.* left", row) for row in rows), "how far it is, and how long it takes"
-    assert "Stopped: all 2 epochs were done." in shown
+    assert "Stopped: finished 2 epochs." in shown
 
 
 def in_terminal(arguments: list[str], width: int, place: Path) -> str:

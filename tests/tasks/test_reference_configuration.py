@@ -92,5 +92,5 @@ def test_it_trains(tmp_path: Path) -> None:
         read_toml(EXAMPLE), TINY, {"data": {"files": [pairs_file()]}, "stopping": {"epochs": 1}, "out": str(tmp_path)}
     )
     translator, outcome = train_translator(given, tmp_path / "model")
-    assert outcome.reason == "the one epoch was done"
+    assert outcome.reason == "finished 1 epoch"
     assert translator.translate(["The man sees the house."])[0]

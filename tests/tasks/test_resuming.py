@@ -114,7 +114,7 @@ def test_a_finished_training_is_left_as_it_is(tmp_path: Path) -> None:
     translator, outcome = train_translator(tiny(SETTINGS), model)
     assert outcome.finished
     assert outcome.records == []
-    assert outcome.reason == "all 3 epochs were done"
+    assert outcome.reason == "finished 3 epochs"
     after = {path: path.read_bytes() for path in model.rglob("*") if path.is_file()}
     assert after.keys() == before.keys()
     for path, data in before.items():

@@ -71,7 +71,7 @@ def test_a_model_directory_holds_what_it_promises(undertrained: Path) -> None:
         "checkpoints",
     }
     facts = load_metadata(undertrained)
-    assert facts.training["ended"] == "all 2 epochs were done"
+    assert facts.training["ended"] == "finished 2 epochs"
     assert (facts.training["steps"], facts.training["epochs"]) == (20, 2.0)
     assert facts.parameters == sum(array.size for array in weights(undertrained).values())
     assert sum(facts.data.parts.values()) == len(PAIRS)
@@ -324,7 +324,7 @@ def test_lines_left_out_are_counted(tmp_path: Path) -> None:
     listener, told = Listener(), list[str]()
     skipping = tiny({"data": {"files": [str(file)], "on_bad_line": "skip"}}, STEPS)
     train_translator(skipping, None, listener, None, told.append)
-    assert any("2 lines left out" in text for text in told + listener.notices)
+    assert any("2 lines skipped" in text for text in told + listener.notices)
 
 
 # What is refused

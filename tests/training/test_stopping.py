@@ -46,10 +46,10 @@ ALL = Stopping(steps=5, epochs=2, seconds=90, loss_goal=0.2, accuracy_goal=0.9, 
         (4, 1.99, 89.9, None),
         (5, 0.0, 0.0, "all 5 steps were taken"),
         (6, 0.0, 0.0, "all 5 steps were taken"),
-        (4, 2.0, 0.0, "all 2 epochs were done"),
+        (4, 2.0, 0.0, "finished 2 epochs"),
         (4, 0.0, 90.0, "the budget of 1 min 30 s is used up"),
         (5, 2.0, 90.0, "all 5 steps were taken"),
-        (4, 2.0, 90.0, "all 2 epochs were done"),
+        (4, 2.0, 90.0, "finished 2 epochs"),
     ],
 )
 def test_a_limit_that_is_reached(step: int, epochs: float, seconds: float, reason: str | None) -> None:
@@ -169,7 +169,7 @@ def test_epochs_are_whole(accumulate: int, steps: int) -> None:
     heard = Heard()
     case = Case(lambda: Perceptrons(3, 2), POINTS, settings={"accumulate": accumulate, "watch": heard})
     outcome = case.build(stopping=Stopping(epochs=3)).run()
-    assert outcome.reason == "all 3 epochs were done"
+    assert outcome.reason == "finished 3 epochs"
     assert len(heard.steps) == steps
     assert [(record.epoch, record.training.positions) for record in outcome.records] == [(1, 17), (2, 17), (3, 17)]
 
@@ -238,7 +238,7 @@ def test_patience_counts_rounds_in_a_row_that_brought_nothing_better(
     assert len(outcome.records) == (evaluations or len(values))
     row = "1 evaluation" if patience == 1 else f"{patience} evaluations in a row"
     ended_by_patience = f"{row} brought nothing better (patience)"
-    assert outcome.reason == (ended_by_patience if evaluations else f"all {len(values)} epochs were done")
+    assert outcome.reason == (ended_by_patience if evaluations else f"finished {len(values)} epochs")
 
 
 # A budget of seconds

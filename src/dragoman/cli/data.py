@@ -1,4 +1,4 @@
-"""dragoman data: look at a corpus, repair it, split it, fetch one."""
+"""dragoman data: check, clean and split a corpus, or download one."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
-from dragoman.cli.options import ReadingOptions, Shares, hint, is_quiet, shares_of, with_reading_options
+from dragoman.cli.options import ReadingOptions, Shares, hint, is_quiet, new_table, shares_of, with_reading_options
 from dragoman.cli.options import console as new_console
 from dragoman.errors import ConfigurationError, DragomanError
 from dragoman.wording import counted
@@ -27,28 +26,30 @@ if TYPE_CHECKING:
 
 ENOUGH_TO_JUDGE = 1000  # pairs; with fewer, profiles of the two languages are too thin
 
-app = typer.Typer(help="Look at a corpus, repair it, split it, fetch one.", no_args_is_help=True)
+app = typer.Typer(help="Check, clean and split a corpus, or download one.", no_args_is_help=True)
 
 Files = Annotated[
     list[str],
-    typer.Argument(metavar="FILE...", help="Files of pairs; - for standard input; train.en,train.es for two."),
+    typer.Argument(
+        metavar="FILE...", help="Sentence pairs; - for standard input; train.en,train.es for two aligned files."
+    ),
 ]
 
 
 @contextmanager
 def _corpus(pairs: Reading, console: Console) -> Iterator[Corpus]:
-    """The pairs on disk for as long as a command needs them; lines that could not be used are told."""
+    """A working copy of the pairs on disk; skipped lines are reported."""
     from dragoman.data.doctor import Corpus
 
     with tempfile.TemporaryDirectory(prefix="dragoman-", ignore_cleanup_errors=True) as directory:
         try:
             corpus = Corpus(pairs, Path(directory))
         except OSError as error:
-            raise DragomanError(f"no room for a working copy in {tempfile.gettempdir()}: {error}") from None
+            raise DragomanError(f"cannot write a working copy to {tempfile.gettempdir()}: {error}") from None
         for line in pairs.problems.lines():
             console.print(line, style="yellow", highlight=False, markup=False)
         if not len(corpus):
-            raise DragomanError("there is not a single usable pair in these files")
+            raise DragomanError("these files hold no usable pair")
         yield corpus
 
 
@@ -56,12 +57,14 @@ def _corpus(pairs: Reading, console: Console) -> Iterator[Corpus]:
 @with_reading_options(on_bad_line="skip")
 def check_corpus(
     files: Files,
-    against: Annotated[str | None, typer.Option(metavar="FILE", help="Another part, to look for leakage into.")] = None,
+    against: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Another file, such as a test set, to check for leakage.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
     *,
     reading: ReadingOptions,
 ) -> None:
-    """Examine pairs: duplicates, lengths, odd characters, wrong languages, leakage ... with examples and advice."""
+    """Report duplicates, lengths, odd characters, wrong languages and leakage, with examples and advice."""
     from dragoman.data.doctor import examine, leakage
 
     console = new_console()
@@ -87,15 +90,15 @@ def check_corpus(
 def _print_report(report: Report, console: Console) -> None:
     console.print(
         f"[bold]{report.pairs:,} pairs[/], {report.distinct_sources:,} distinct sources, "
-        f"{report.distinct_references:,} distinct references"
+        f"{report.distinct_references:,} distinct targets"
     )
     if report.several_references:
         console.print(
-            f"{report.several_references:,} sources have several references, up to {report.most_references}: "
-            "split by source, or tests will leak (dragoman data split does)"
+            f"{report.several_references:,} sources have several translations, up to {report.most_references}: "
+            "split by source, as dragoman data split does, or test sentences will leak"
         )
-    words = Table(title="Words", title_justify="left", header_style="dim")
-    cut = Table(title="About how many texts a maximum of labels would cut", title_justify="left", header_style="dim")
+    words = new_table(console, "Words")
+    cut = new_table(console, "Texts longer than so many tokens (estimate)")
     some = report.lengths["source"]
     for table, headings in (
         (words, [*(f"{p} %" for p in some.percentiles), "longest"]),
@@ -103,16 +106,16 @@ def _print_report(report: Report, console: Console) -> None:
     ):
         table.add_column("side")
         for heading in headings:
-            table.add_column(heading, justify="right")
-    for side, lengths in report.lengths.items():
+            table.add_column(heading, justify="right", overflow="fold")
+    for side, lengths in zip(("source", "target"), report.lengths.values(), strict=True):
         words.add_row(side, *(f"{n:,}" for n in [*lengths.percentiles.values(), lengths.longest]))
         cut.add_row(side, *(f"{n:,}" for n in lengths.cut_by.values()))
     console.print(words)
     console.print(cut)
-    console.print(f"A reference has {report.ratio:.2f} times the characters of its source (median).")
+    console.print(f"Characters of the target over those of the source, median: {report.ratio:.2f}")
     if not report.signs:
         judged = "no wrong language" if report.pairs >= ENOUGH_TO_JUDGE else "too few pairs to judge their language"
-        console.print(f"[green]Nothing else to tell: no duplicates, no odd characters, {judged}.[/]")
+        console.print(f"[green]No problems found: no duplicates, no odd characters, {judged}.[/]")
     for sign in report.signs:
         console.print(f"[yellow]{sign.count:,}[/] {escape(sign.name)} [dim]({sign.advice})[/]", highlight=False)
         for example in sign.examples:
@@ -123,17 +126,17 @@ def _print_report(report: Report, console: Console) -> None:
 @with_reading_options(on_bad_line="skip")
 def clean_corpus(
     file: Annotated[str, typer.Argument(metavar="IN", help="Pairs to repair, in any format.")],
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="Where to write them, as TSV (.tsv or .tsv.gz).")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="Output file, .tsv or .tsv.gz.")],
     repairs: Annotated[
         str | None,
         typer.Option(
-            help="Which, of spaces, quotes, dashes, empties, duplicates, outliers, identical; all but the last."
+            help="spaces, quotes, dashes, empties, duplicates, outliers, identical; default: all but the last."
         ),
     ] = None,
     *,
     reading: ReadingOptions,
 ) -> None:
-    """Repair pairs and leave out the harmful; what was left out goes to OUT.removed.tsv with its reason and place."""
+    """Repair pairs and remove harmful ones; those go to OUT.removed.tsv with reason and line."""
     from dragoman.data.repairs import DEFAULT, REPAIRS, clean
 
     console = new_console()
@@ -155,8 +158,8 @@ def clean_corpus(
             console.print(f"{counted(outcome.changed[name], 'pair')} changed: {REPAIRS[name]}", highlight=False)
         if outcome.removed[name]:
             console.print(f"{counted(outcome.removed[name], 'pair')} removed: {REPAIRS[name]}", highlight=False)
-    told = f"{outcome.written:,} of {outcome.read:,} lines are in {out}; what was left out is in {removed}"
-    console.print(told, highlight=False, markup=False)
+    summary = f"{outcome.written:,} of {outcome.read:,} lines written to {out}; removed lines are in {removed}"
+    console.print(summary, highlight=False, markup=False)
 
 
 @app.command("split")
@@ -166,13 +169,13 @@ def split_corpus(
     out: Annotated[Path, typer.Option(help="Directory for training.tsv, validation.tsv and testing.tsv.")],
     shares: Shares = None,
     by: Annotated[
-        str, typer.Option(help="source keeps equal sources together; sample deals every pair alone.")
+        str, typer.Option(help="source: equal sources stay in one part; sample: every pair on its own.")
     ] = "source",
-    seed: Annotated[int, typer.Option(help="Another seed, another split.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed of the split.")] = 0,
     *,
     reading: ReadingOptions,
 ) -> None:
-    """Split pairs into training, validation and testing, no source sentence in two parts; `train` takes the folder."""
+    """Split pairs into training, validation and testing parts that share no source; `train` takes the folder."""
     from dragoman.data.repairs import write_parts
     from dragoman.data.splits import (
         DEFAULT_SHARES,
@@ -207,16 +210,16 @@ def split_corpus(
 @app.command("get")
 def get_corpus(
     name: Annotated[str, typer.Argument(help="eng-spa: 118,964 English-Spanish pairs from Tatoeba.")],
-    to: Annotated[Path, typer.Option(help="Directory to put the file in.")] = Path(),
+    to: Annotated[Path, typer.Option(help="Directory to download to.")] = Path(),
 ) -> None:
-    """Fetch a public corpus: continued where a download stopped, checked before it gets its name."""
+    """Download a public corpus. An interrupted download resumes; the checksum is verified."""
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
     from dragoman.data.fetch import fetch
 
     console = new_console()
     said: list[str] = []
-    columns = (TextColumn("fetching"), BarColumn(), DownloadColumn())
+    columns = (TextColumn("downloading"), BarColumn(), DownloadColumn())
     with Progress(*columns, console=console, transient=True, disable=is_quiet()) as progress:
         task = progress.add_task("fetching", total=None)
         path = fetch(name, to, lambda done, total: progress.update(task, completed=done, total=total), said.append)

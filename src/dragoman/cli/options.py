@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 from rich.console import Console
+from rich.table import Table
 
 from dragoman.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from dragoman.data.readers import Reading
 
+NARROW = 80  # columns of a terminal below which less is shown
 QUIET: ContextVar[bool] = ContextVar("quiet", default=False)  # --quiet, set before every command
 
 Format = Annotated[
@@ -136,7 +138,7 @@ def given_only(options: dict[str, Any]) -> dict[str, Any]:
 
 def check_on_bad_line(given: str | None) -> None:
     if given not in (None, "error", "skip"):
-        raise ConfigurationError(f"--on-bad-line is error or skip, got '{given}'")
+        raise ConfigurationError(f"--on-bad-line must be error or skip, got '{given}'")
 
 
 def is_quiet() -> bool:
@@ -150,6 +152,14 @@ def console(stderr: bool = False) -> Console:
     if found.is_terminal or os.environ.get("COLUMNS", "").isdigit():
         return found
     return Console(stderr=stderr, width=120, soft_wrap=True, quiet=found.quiet)
+
+
+def new_table(screen: Console, title: str | None = None, header_style: str = "dim") -> Table:
+    """A table with lines around its cells; without them in a narrow terminal."""
+    table = Table(title=title, title_justify="left", header_style=header_style)
+    if screen.width < NARROW:
+        table.box, table.padding, table.pad_edge = None, (0, 2, 0, 0), False
+    return table
 
 
 def hint(screen: Console, *lines: str) -> None:
@@ -176,5 +186,5 @@ def two(option: str, text: str | None) -> tuple[str, str] | None:
         return None
     parts = tuple(part.strip() for part in text.split(","))
     if len(parts) != 2 or not all(parts):
-        raise ConfigurationError(f"{option} takes two, separated by a comma; got '{text}'")
+        raise ConfigurationError(f"{option} takes two values separated by a comma; got '{text}'")
     return parts[0], parts[1]

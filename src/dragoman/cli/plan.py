@@ -6,21 +6,22 @@ import shlex
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from dragoman.cli.options import ReadingOptions, console, given_only, hint, with_reading_options
+from dragoman.cli.options import ReadingOptions, console, given_only, hint, new_table, with_reading_options
 
 
 @with_reading_options()
 def plan(
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Sentence pairs, or whatever `train` takes.")],
-    budget: Annotated[str | None, typer.Option(help="Time you have: 30m, 2h, 1h30m (default: 1h).")] = None,
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE...", help="Sentence pairs, or anything else that `train` accepts.")
+    ],
+    budget: Annotated[str | None, typer.Option(help="Time budget: 30m, 2h, 1h30m; default: 1h.")] = None,
     architecture: Annotated[str | None, typer.Option(help="transformer (default), gru-attention, lstm ...")] = None,
     recipe: Annotated[str | None, typer.Option(help="modern (default) or thesis.")] = None,
     *,
     reading: ReadingOptions,
 ) -> None:
-    """Measure this machine for some seconds; predict speed, memory and time of every preset on these pairs."""
+    """Measure this machine for some seconds and predict speed, memory and time of every preset."""
     from dragoman.cli.train import settings_from
     from dragoman.engines.compute import fast_compute
     from dragoman.networks import PRESETS
@@ -48,14 +49,14 @@ def plan(
     check_enough(parts)
     screen.print(
         f"{corpus.name}: {parts['training']:,} training pairs, vocabularies of {vocabularies[0]:,} and "
-        f"{vocabularies[1]:,} labels",
+        f"{vocabularies[1]:,} tokens",
         highlight=False,
     )
     for warning in [*few_pairs(parts), *warnings_of(corpus.settings, parts)]:
         screen.print(f"warning: {warning}", style="yellow", highlight=False, markup=False, soft_wrap=True)
-    table = Table(title=f"On this machine, within {format_time(seconds)}", title_justify="left", header_style="dim")
-    for heading in ("preset", "parameters", "tokens/s", "memory", "an epoch", "epochs in the budget"):
-        table.add_column(heading, justify="left" if heading == "preset" else "right")
+    table = new_table(screen, f"On this machine, within {format_time(seconds)}")
+    for heading in ("preset", "parameters", "tokens/s", "memory", "epoch time", "epochs"):
+        table.add_column(heading, justify="left" if heading == "preset" else "right", overflow="fold")
     with fast_compute(tell=lambda text: console(stderr=True).print(text, style="dim", highlight=False)):
         for name in PRESETS:
             speed = measure(configuration(merged(given, {"preset": name})), dataset)

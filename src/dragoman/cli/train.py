@@ -34,32 +34,36 @@ def train(
             help="Sentence pairs, a folder from `data split`, a built-in corpus (phrases), or one configuration.toml.",
         ),
     ],
-    out: Annotated[Path | None, typer.Option(help="Directory of the model; training into it again resumes.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Model directory; training into it again resumes.")] = None,
     architecture: Annotated[
         str | None,
         typer.Option(help="transformer (default), rnn, lstm, gru, or these with -context or -attention."),
     ] = None,
-    preset: Annotated[str | None, typer.Option(help="small, medium or large; else by the number of pairs.")] = None,
+    preset: Annotated[str | None, typer.Option(help="small, medium or large; default: by the number of pairs.")] = None,
     recipe: Annotated[str | None, typer.Option(help="modern (default) or thesis.")] = None,
     budget: Annotated[str | None, typer.Option(help="Time to train in: 30m, 2h, 1h30m.")] = None,
     epochs: Annotated[int | None, typer.Option(help="Passes over the training part.")] = None,
     accuracy: Annotated[float | None, typer.Option(help="Stop at this training accuracy.")] = None,
-    patience: Annotated[int | None, typer.Option(help="Stop after so many evaluations without a better one.")] = None,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads to train with; default: the cores.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Another seed, another training.")] = None,
+    patience: Annotated[int | None, typer.Option(help="Stop after this many evaluations without improvement.")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads; default: the number of cores.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Random seed.")] = None,
     shares: Shares = None,
     start: Annotated[
-        str | None, typer.Option("--from", metavar="MODEL", help="Go on from a trained model, with its vocabulary.")
+        str | None, typer.Option("--from", metavar="MODEL", help="Fine-tune a trained model, with its vocabulary.")
     ] = None,
     replay: Annotated[
         int | None,
         typer.Option(
-            min=0, metavar="N", help="With --from: old pairs of the model to mix in; default: as many as new, 0: none."
+            min=0,
+            metavar="N",
+            help="With --from: pairs of the old corpus to mix in; default: as many as new ones, 0: none.",
         ),
     ] = None,
     part: Annotated[str | None, typer.Option("--part", help="Train encoder, decoder or output alone.")] = None,
     scores: Annotated[str | None, typer.Option(help="Also measure at every evaluation: bleu,chrf")] = None,
-    samples: Annotated[int | None, typer.Option(help="Show so many translations at every evaluation.")] = None,
+    samples: Annotated[
+        int | None, typer.Option(help="Print this many sample translations at every evaluation.")
+    ] = None,
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also write TensorBoard files.")] = False,
     assignments: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Any setting: optimizer.rate=0.002")
@@ -67,7 +71,7 @@ def train(
     *,
     reading: ReadingOptions,
 ) -> None:
-    """Train a translator on sentence pairs. The same command again goes on where it stopped."""
+    """Train a translator on sentence pairs. Run the same command again to resume."""
     from dragoman.tasks.configuration import configuration, merged, read_assignments
 
     options: dict[str, Any] = {
@@ -100,9 +104,9 @@ def settings_from(files: list[str]) -> dict[str, Any]:
     if not any(name.endswith(".toml") for name in files):
         return {"data": {"files": list(files)}}
     if len(files) > 1:
-        raise ConfigurationError("a configuration stands alone; name its data in it, under [data] files")
+        raise ConfigurationError("a configuration must be the only argument; set data.files in it")
     given = read_toml(Path(files[0]))
-    configuration(given, files[0])  # mistakes are told with the file they are in
+    configuration(given, files[0])  # errors name the file they are in
     return given
 
 
@@ -117,10 +121,10 @@ def _train(given: dict[str, Any], out: Path, screen: Console) -> int:
     finally:
         progress.close()
     ended = translator.facts.training
-    stopped = "Stopped" if outcome.records or not outcome.finished else "Nothing is left to do"
+    stopped = "Stopped" if outcome.records or not outcome.finished else "Nothing left to do"
     screen.print(f"{stopped}: {outcome.reason}.", highlight=False, markup=False)
-    told = f"{counted(ended['steps'], 'step')}, {counted(ended['epochs'], 'epoch')}"
-    screen.print(f"The model is in {out} ({translator.facts.parameters:,} parameters, {told}).", highlight=False)
+    length = f"{counted(ended['steps'], 'step')}, {counted(ended['epochs'], 'epoch')}"
+    screen.print(f"The model is in {out} ({translator.facts.parameters:,} parameters, {length}).", highlight=False)
     if ended.get("compared"):
         _print_compared(ended["compared"], screen)
     if not outcome.finished:

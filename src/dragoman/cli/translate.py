@@ -26,36 +26,42 @@ def translate(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A directory that `dragoman train` wrote.")],
     text: Annotated[
         str | None,
-        typer.Argument(metavar="[TEXT]", help="A text, or a file of lines or a table; - or nothing: standard input."),
+        typer.Argument(
+            metavar="[TEXT]", help="Text to translate, or a file of lines or a table; default: standard input."
+        ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="A file to write to, whole or not at all.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Output file; it is replaced only when complete.")] = None,
     beam: Annotated[int, typer.Option(min=1, help="Width of the search, up to 256; 1 is greedy, and faster.")] = 4,
-    best: Annotated[int, typer.Option(min=1, help="So many translations of each line, best first.")] = 1,
-    length_penalty: Annotated[float, typer.Option(help="0 prefers short translations, more than 1 long ones.")] = 1.0,
-    sample: Annotated[bool, typer.Option("--sample", help="Draw each piece at random instead.")] = False,
-    temperature: Annotated[float, typer.Option(help="Of sampling: below 1 more careful, above 1 more daring.")] = 1.0,
-    top_k: Annotated[int | None, typer.Option(help="Draw from the k most probable.")] = None,
-    top_p: Annotated[float | None, typer.Option(help="Draw from the most probable that make up this share.")] = None,
-    seed: Annotated[int, typer.Option(help="Of sampling.")] = 0,
-    prefix: Annotated[str | None, typer.Option(help="How the translation must begin.")] = None,
-    maximum: Annotated[int | None, typer.Option(help="Labels a translation may have.")] = None,
+    best: Annotated[int, typer.Option(min=1, help="Translations per line, best first.")] = 1,
+    length_penalty: Annotated[float, typer.Option(help="0 prefers short translations, above 1 long ones.")] = 1.0,
+    sample: Annotated[bool, typer.Option("--sample", help="Sample tokens instead of searching for the best.")] = False,
+    temperature: Annotated[
+        float, typer.Option(help="Sampling temperature: below 1 is more cautious, above 1 more varied.")
+    ] = 1.0,
+    top_k: Annotated[int | None, typer.Option(help="Sample from the k most probable tokens.")] = None,
+    top_p: Annotated[
+        float | None, typer.Option(help="Sample from the most probable tokens that add up to this probability.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Random seed of sampling.")] = 0,
+    prefix: Annotated[str | None, typer.Option(help="Text that the translation must start with.")] = None,
+    maximum: Annotated[int | None, typer.Option(help="Maximum number of tokens in a translation.")] = None,
     as_json: Annotated[
         bool,
         typer.Option("--json", help="One JSON object per line: source, confidence, translations, warnings, alignment."),
     ] = False,
     format: Annotated[
         str | None,
-        typer.Option(help="Of a file: plain (line by line), tsv, csv, jsonl or parquet; else by extension."),
+        typer.Option(help="Format of a file: plain (line by line), tsv, csv, jsonl or parquet; default: by extension."),
     ] = None,
     column: Annotated[
         str | None,
-        typer.Option(help="The column of a table to translate, by number from 1 or name; else the first."),
+        typer.Option(help="Column of a table to translate, by number from 1 or by name; default: the first."),
     ] = None,
     header: Header = None,
     encoding: Encoding = None,
     on_bad_line: OnBadLine = None,
 ) -> None:
-    """Translate a text, a file line by line, a column of a table, or standard input as it comes.
+    """Translate a text, a file line by line, a column of a table, or standard input as it arrives.
 
     One translation a line. Documents (XLIFF, PO, subtitles, HTML, DOCX ...) are refused.
     """

@@ -60,14 +60,14 @@ class ReadErrors:
 
     def __post_init__(self) -> None:
         if self.on_bad_line not in get_args(OnBadLine):
-            raise ConfigurationError(f"--on-bad-line is error or skip, not '{self.on_bad_line}'")
+            raise ConfigurationError(f"--on-bad-line must be error or skip, got '{self.on_bad_line}'")
 
     def add(self, reason: str, file: str, line: int, text: str = "", detail: str = "") -> None:
         """`reason` is the same words for all lines of that kind; `detail` and `text` are of this line."""
         excerpt = repr(text if len(text) <= EXCERPT else text[:EXCERPT] + "...") if text else ""
         problem = Problem(reason, file, line, detail, excerpt)
         if self.on_bad_line == "error":
-            raise DataError(f"{problem} (use --on-bad-line skip to leave such lines out and have them counted)")
+            raise DataError(f"{problem} (use --on-bad-line skip to skip and count such lines)")
         self.counts[reason] += 1
         if self.sink is not None:
             self.sink(reason, file, line, text)
@@ -91,7 +91,7 @@ class ReadErrors:
             were = "was" if self.untranslated == 1 else "were"
             lines.append(f"{counted(self.untranslated, 'segment')} without a translation {were} skipped")
         for reason, count in self.counts.most_common():
-            lines.append(f"{counted(count, 'line')} left out: {reason}")
+            lines.append(f"{counted(count, 'line')} skipped: {reason}")
             lines += [f"    {problem}" for problem in self.examples[reason]]
         return lines
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from dragoman.errors import ConfigurationError
 from dragoman.loss import Loss
+from dragoman.wording import counted
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Stopping:
         if self.steps is not None and step >= self.steps:
             return "the one step was taken" if self.steps == 1 else f"all {self.steps:,} steps were taken"
         if self.epochs is not None and epochs_done >= self.epochs:
-            return "the one epoch was done" if self.epochs == 1 else f"all {self.epochs} epochs were done"
+            return f"finished {counted(self.epochs, 'epoch')}"
         if self.seconds is not None and seconds >= self.seconds:
             return f"the budget of {format_time(self.seconds)} is used up"
         return None

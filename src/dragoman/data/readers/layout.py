@@ -42,7 +42,7 @@ class Layout:
 
     def __post_init__(self) -> None:
         if self.kind not in FIELDS:
-            raise ConfigurationError(f"there is no kind of record '{self.kind}'; choose {', '.join(FIELDS)}")
+            raise ConfigurationError(f"unknown kind of record '{self.kind}'; available: {', '.join(FIELDS)}")
         if self.columns is not None and len(self.columns) != len(self.fields):
             raise ConfigurationError(
                 f"{len(self.columns)} columns given; {self.kind} need {len(self.fields)}: {', '.join(self.fields)}"
