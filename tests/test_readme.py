@@ -69,7 +69,7 @@ FEW = ["--set", "stopping.steps=2", "--set", "data.shares=[0.6,0.2,0.2]"]
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda text: text.splitlines()[-1][:40])
 def test_programs_run(program: str, stage: Path, tmp_path: Path) -> None:
     place = shutil.copytree(stage, tmp_path / "stage")
-    done = run(["-W", "error", "-c", program], place)
+    done = run(["-W", "error", "-W", "ignore:only", "-c", program], place)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip(), "a program in the README shows something"
     if '"copy"' in program:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import logging
 from typing import Any
 
 __version__ = "0.1.0"
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())  # a program that wants the log adds a handler of its own
 
 # Found when first used, so that importing the package costs little more than NumPy.
 _HOMES = {

@@ -132,7 +132,7 @@ def test_a_figure_that_cannot_be_drawn_costs_no_evaluation(tmp_path: Path, run: 
         (["gone"], "gone is not a directory"),
         (["MODEL", "gone.tsv"], "gone.tsv does not exist; check the path"),
         (["MODEL", "one.tsv"], "one.tsv, line 1: wrong number of columns"),
-        (["MODEL", "pairs.tsv", "--columns", "1"], "--columns takes two"),
+        (["MODEL", "pairs.tsv", "--columns", "1"], "--columns takes two values"),
         (["MODEL", "pairs.tsv", "--on-bad-line", "ignore"], "on_bad_line"),
         (["MODEL", "--out", "one.tsv"], "one.tsv cannot be made"),
     ],

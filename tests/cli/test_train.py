@@ -69,7 +69,7 @@ def test_the_same_command_again_says_that_it_is_done(tmp_path: Path, run: Run) -
     weights = (tmp_path / "m" / "weights.safetensors").read_bytes()
     done = run(*arguments)
     assert done.code == 0
-    assert "Nothing is left to do: finished 1 epoch." in done.out
+    assert "Nothing left to do: finished 1 epoch." in done.out
     assert (tmp_path / "m" / "weights.safetensors").read_bytes() == weights
     assert len(told_history(tmp_path / "m")) == 1
 
@@ -177,7 +177,7 @@ def test_recipe_below_file_below_options_below_assignments(tmp_path: Path, asked
         (["--samples", "3"], "progress.samples", 3),
         (["--tensorboard"], "progress.tensorboard", True),
         (["--format", "csv"], "data.format", "csv"),
-        (["--columns", "1,3"], "data.columns", (0, 2)),
+        (["--columns", "1,3"], "data.columns", (1, 3)),
         (["--columns", "en,es"], "data.columns", ("en", "es")),
         (["--no-header"], "data.header", False),
         (["--languages", "en,es"], "data.languages", ("en", "es")),
@@ -257,10 +257,10 @@ def test_fine_tuning_by_options(undertrained: Path, tmp_path: Path, run: Run) ->
         (["pairs.tsv", "--set", "rate=3"], "unknown setting 'rate'; did you mean 'optimizer.rate'?"),
         (["pairs.tsv", "--set", "rate"], "--set takes section.name=value, got 'rate'"),
         (["pairs.tsv", "--set", "network.heads=3"], "3 heads do not divide the depth 64"),
-        (["pairs.tsv", "--set", "data.shares=[0.5, 0.5, 0.5]"], "must add up to 1"),
+        (["pairs.tsv", "--set", "data.shares=[0.5, 0.5, 0.5]"], "add up to 100"),
         (["pairs.tsv", "--set", "data.vocabulary=[9, 9]"], "too small: this text needs at least"),
         (["pairs.tsv", "--scores", "rouge"], "'bleu' or 'chrf' (got 'rouge')"),
-        (["pairs.tsv", "--columns", "1"], "--columns takes two"),
+        (["pairs.tsv", "--columns", "1"], "--columns takes two values"),
         (["pairs.tsv", "--from", "gone"], "gone is not a directory; a model is what `dragoman train --out` writes"),
         (["pairs.tsv", "--part", "middle"], "'encoder', 'decoder' or 'output' (got 'middle')"),
         (["pairs.tsv", "--out", "."], "holds no training"),
@@ -268,7 +268,7 @@ def test_fine_tuning_by_options(undertrained: Path, tmp_path: Path, run: Run) ->
         (["one.tsv"], "one.tsv, line 2: wrong number of columns"),
         (["empty.tsv"], "empty.tsv is empty"),
         (["config.toml"], "config.toml: optimizer.rate: "),
-        (["config.toml", "pairs.tsv"], "a configuration stands alone"),
+        (["config.toml", "pairs.tsv"], "a configuration must be the only argument"),
         (["nodata.toml"], "data.files names no file"),
         (["gone.toml"], "gone.toml does not exist; check the path"),
         (["list.toml"], "unknown preset"),
@@ -330,7 +330,7 @@ def test_a_training_that_is_interrupted_can_be_used_and_goes_on(tmp_path: Path, 
     code, out, err = interrupted([*arguments, "--epochs", "5000"], signal.SIGINT)
     assert (code, err) == (130, "")
     assert "Stopped: interrupted (SIGINT)." in out
-    assert "Give the same command again to go on." in out
+    assert "Run the same command again to resume." in out
     command = next(line for line in out.splitlines() if line.startswith("  dragoman translate "))
     assert run(*shlex.split(command)[1:]).code == 0
     before = told_history(model)

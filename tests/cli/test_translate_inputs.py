@@ -237,7 +237,7 @@ def test_a_row_without_a_source(undertrained: Path, translator: Translator, run:
     assert f"{file}, line 2: empty text" in done.err
     done = run("translate", undertrained, file, "--on-bad-line", "skip")
     assert done.lines == translator.translate(SOURCES[:2])
-    assert "1 line left out: empty text" in done.err
+    assert "1 line skipped: empty text" in done.err
 
 
 # The header of a table
@@ -306,12 +306,12 @@ def test_standard_input_that_is_not_utf_8_is_told_with_the_option_that_reads_it(
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (["--header"], "--header is that of a table"),
-        (["--encoding", "klingon"], "there is no text encoding 'klingon'"),
-        (["--format", "xliff"], "--format is one of plain, tsv, csv, jsonl, parquet; got 'xliff'"),
-        (["--column", "2"], "--column is that of a table"),
+        (["--header"], "--header needs a table"),
+        (["--encoding", "klingon"], "unknown encoding 'klingon'"),
+        (["--format", "xliff"], "unknown format 'xliff'; available: plain, tsv, csv, jsonl, parquet"),
+        (["--column", "2"], "--column needs a table"),
         (["--column", "0", "--format", "tsv"], "--column counts from 1"),
-        (["--on-bad-line", "x"], "--on-bad-line is error or skip"),
+        (["--on-bad-line", "x"], "--on-bad-line must be error or skip"),
     ],
 )
 def test_options_that_do_not_fit(options: list[str], expected: str, undertrained: Path, run: Run) -> None:
@@ -321,7 +321,7 @@ def test_options_that_do_not_fit(options: list[str], expected: str, undertrained
 
 
 def test_a_text_has_no_format(undertrained: Path, run: Run) -> None:
-    assert "a text has none of them" in run("translate", undertrained, "The man sees bread.", "--format", "tsv").err
+    assert "they do not apply to a text" in run("translate", undertrained, "The man sees bread.", "--format", "tsv").err
 
 
 # Paths

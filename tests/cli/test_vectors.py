@@ -144,7 +144,7 @@ def test_a_terminal_shows_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None
         (["nearest", "text.txt", "man"], "text.txt cannot be read as word vectors"),
         (["analogy", "vectors.bin", "man", "woman", "kin"], "did you mean 'king'?"),
         (["cosine", "vectors.bin", "Man"], "did you mean 'man'?"),
-        (["plot", "vectors.bin", "man", "man", "king", "--out", "x.png"], "3 different words at least"),
+        (["plot", "vectors.bin", "man", "man", "king", "--out", "x.png"], "at least 3 different words"),
         (["plot", "vectors.bin", "man", "woman", "king", "--out", "x.pdf"], "written as .png or .svg"),
         (["plot", "vectors.bin", "man", "king", "--out", "x.png"], "got 2; name more, or --near 5"),
         (["train", "text.txt", "--out", "no/v.txt"], "no is no directory; make it first"),

@@ -49,8 +49,8 @@ def test_a_sound_corpus_has_nothing_to_tell(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("pair", "sign"),
     [
-        (SOUND[0], "the same pair again"),
-        (("Barcelona 1992", "Barcelona 1992"), "source and reference identical"),
+        (SOUND[0], "duplicate pairs"),
+        (("Barcelona 1992", "Barcelona 1992"), "source and target identical"),
         (("The man reads.", "El hombre " + "lee y " * 30 + "lee."), "one side far too long for the other"),
         (("The caf\ufffd is open.", "El café está abierto."), "a replacement character, left by a wrong decoding"),
         (("The child eats.", "El niÃ±o come. Ã©l"), "letters of a wrong decoding, such as Ã© for é"),
@@ -59,9 +59,9 @@ def test_a_sound_corpus_has_nothing_to_tell(tmp_path: Path) -> None:
         (("The man reads.", "El hombre\u00a0lee."), "a no-break space"),
         (("Salt &amp; pepper.", "Sal y pimienta."), "an HTML entity or tag"),
         (("Where is it?", "¿Dónde está."), "an inverted question or exclamation mark without its partner"),
-        (SOUND[7][::-1], "source and reference seem exchanged"),
-        ((SOUND[9][1], SOUND[8][1]), "source seems to be in the reference's language"),
-        ((SOUND[9][0], SOUND[8][0]), "reference seems to be in the source's language"),
+        (SOUND[7][::-1], "source and target seem swapped"),
+        ((SOUND[9][1], SOUND[8][1]), "source seems to be in the target language"),
+        ((SOUND[9][0], SOUND[8][0]), "target seems to be in the source language"),
     ],
 )
 def test_trouble_is_found_where_it_is(pair: tuple[str, str], sign: str, tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_lengths_and_what_a_maximum_would_cut(tmp_path: Path) -> None:
 
 def test_texts_that_differ_in_white_space_alone_are_the_same(tmp_path: Path) -> None:
     _, report = examined([*SOUND, (SOUND[3][0].replace(" ", "  "), SOUND[3][1])], tmp_path)
-    assert [s.name for s in report.signs] == ["the same pair again"]
+    assert [s.name for s in report.signs] == ["duplicate pairs"]
 
 
 def test_letters_of_a_few_pairs_do_not_come_back(tmp_path: Path) -> None:

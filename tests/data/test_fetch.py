@@ -440,5 +440,5 @@ def test_a_place_that_cannot_be_written(attempt: Attempt) -> None:
 
 
 def test_an_unknown_corpus(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="no corpus 'eng-fra' to fetch; there is eng-spa"):
+    with pytest.raises(ConfigurationError, match="unknown corpus 'eng-fra'; available: eng-spa"):
         fetch("eng-fra", tmp_path, lambda done, size: None, lambda sentence: None)

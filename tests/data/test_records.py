@@ -14,8 +14,7 @@ def test_the_first_problem_is_an_error_that_says_what_where_and_what_to_do() -> 
     with pytest.raises(DataError) as error:
         ReadErrors().add("not a number", "a.csv", 7, "x,1", "column 0: 'x'")
     assert str(error.value) == (
-        "a.csv, line 7: not a number (column 0: 'x'): 'x,1' "
-        "(use --on-bad-line skip to leave such lines out and have them counted)"
+        "a.csv, line 7: not a number (column 0: 'x'): 'x,1' (use --on-bad-line skip to skip and count such lines)"
     )
 
 
@@ -29,8 +28,8 @@ def test_skipped_lines_are_counted_and_the_first_of_each_kind_kept() -> None:
     assert [problem.line for problem in problems.examples["empty source"]] == list(range(1, KEPT_EXAMPLES + 1))
     assert problems.examples["not utf-8"] == [Problem("not utf-8", "b.tsv", 3, "", "'caf\ufffd'")]
     told = problems.lines()
-    assert told[:2] == ["8 lines left out: empty source", "    a.tsv, line 1: empty source"]
-    assert told[-2:] == ["1 line left out: not utf-8", "    b.tsv, line 3: not utf-8: 'caf\ufffd'"]
+    assert told[:2] == ["8 lines skipped: empty source", "    a.tsv, line 1: empty source"]
+    assert told[-2:] == ["1 line skipped: not utf-8", "    b.tsv, line 3: not utf-8: 'caf\ufffd'"]
 
 
 def test_nothing_wrong_tells_nothing() -> None:
@@ -47,7 +46,7 @@ def test_long_text_is_shown_in_part_and_printable() -> None:
 
 
 def test_on_bad_line_is_error_or_skip() -> None:
-    with pytest.raises(ConfigurationError, match="error or skip, not 'ignore'"):
+    with pytest.raises(ConfigurationError, match="error or skip, got 'ignore'"):
         ReadErrors("ignore")  # type: ignore[arg-type]
 
 

@@ -82,7 +82,7 @@ def test_a_line_break_cannot_tear_a_row_apart(tmp_path: Path) -> None:
 
 def test_mistakes_are_named(tmp_path: Path) -> None:
     corpus = corpus_of([SOUND[0]], tmp_path / "s")
-    with pytest.raises(ConfigurationError, match="no repair 'typos'; choose from spaces"):
+    with pytest.raises(ConfigurationError, match="unknown repair 'typos'; available: spaces"):
         clean(corpus, tmp_path / "o.tsv", tmp_path / "r.tsv", ["typos"])
     with pytest.raises(DataError, match="could not be written"):
         clean(corpus, tmp_path / "no" / "o.tsv", tmp_path / "r.tsv")

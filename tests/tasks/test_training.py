@@ -221,13 +221,14 @@ def test_what_needs_a_validation_part_is_told(wish: dict[str, Any]) -> None:
 
 def test_an_empty_validation_part_is_a_warning_in_python(tmp_path: Path) -> None:
     """Where no command shows it."""
-    file = write_pairs(tmp_path / "few.tsv", PAIRS[:4])
-    settings = tiny({"data": {"files": [file], "shares": [0.98, 0.01, 0.01]}})
+    file = write_pairs(tmp_path / "few.tsv", PAIRS[:10])
+    settings = tiny({"data": {"files": [file], "shares": [0.9998, 0.0001, 0.0001]}})
     with pytest.warns(DragomanWarning) as caught:
         train_translator(settings)
     told = [str(warning.message) for warning in caught]
-    assert "the validation part is empty although its share is 1.0% of 4 pairs: nothing is validated" in told[0]
-    assert "the testing part is empty" in told[1]
+    assert "only 10 pairs to train on" in told[0]
+    assert "the validation part is empty although its share is 0.0% of 10 pairs: nothing is validated" in told[1]
+    assert "the testing part is empty" in told[2]
 
 
 def test_the_mean_of_the_last_checkpoints_is_kept_if_it_is_better(tmp_path: Path) -> None:
@@ -321,7 +322,7 @@ def test_lines_left_out_are_counted(tmp_path: Path) -> None:
     listener, told = Listener(), list[str]()
     skipping = tiny({"data": {"files": [str(file)], "on_bad_line": "skip"}}, STEPS)
     train_translator(skipping, None, listener, None, told.append)
-    assert any("2 lines left out" in text for text in told + listener.notices)
+    assert any("2 lines skipped" in text for text in told + listener.notices)
 
 
 # What is refused

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, TextIO
 
 import typer
@@ -15,19 +18,22 @@ from dragoman.cli.bench import bench
 from dragoman.cli.check import check
 from dragoman.cli.evaluate import evaluate
 from dragoman.cli.inspect import inspect
+from dragoman.cli.options import QUIET
 from dragoman.cli.plan import plan
 from dragoman.cli.plot import plot
 from dragoman.cli.streams import OutputError, UnreadOutput, discard_output, prepare_streams
 from dragoman.cli.train import train
 from dragoman.cli.translate import translate
-from dragoman.errors import DragomanError, DragomanWarning
+from dragoman.errors import ConfigurationError, DragomanError, DragomanWarning
+
+HELP = {"help_option_names": ["-h", "--help"]}
 
 app = typer.Typer(
     name="dragoman",
     help="Trains, explains and serves sequence models; every gradient derived by hand, and proved.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=HELP,
 )
 
 
@@ -40,10 +46,21 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Print results, warnings and errors only: no progress, no hints.")
+    ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Log what is decided on the way to standard error.")
     ] = False,
 ) -> None:
     """Options before any command."""
+    if quiet and verbose:
+        raise ConfigurationError("--quiet and --verbose exclude each other; give one of them")
+    QUIET.set(quiet)
+    if verbose:
+        logging.getLogger("dragoman").setLevel(logging.DEBUG)
 
 
 for command in (train, translate, evaluate, inspect, plot, plan, check, bench):
@@ -60,7 +77,7 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """What a user can act on is one line; other warnings look as Python has them."""
+    """Print a warning that a user can act on in one line, others as Python does."""
     if issubclass(category, DragomanWarning):
         typer.echo(f"dragoman: {message}", err=True)
     else:
@@ -68,7 +85,7 @@ def _show_warning(
 
 
 def main() -> None:
-    """Run a command. A mistake in the input is told in one line; a bug still shows its traceback."""
+    """Run a command. A mistake in the input is reported in one line; a bug shows its traceback."""
     prepare_streams()
     try:
         _run()
@@ -84,7 +101,8 @@ def _run() -> None:
         try:
             with warnings.catch_warnings():  # restores how warnings are shown
                 warnings.showwarning = _show_warning
-                app()
+                with _log_shown():
+                    app()
         finally:
             sys.stdout.flush()  # while a failure can still be reported
     except UnreadOutput:
@@ -97,6 +115,20 @@ def _run() -> None:
             discard_output()
         typer.echo(f"dragoman: {error}", err=True)
         sys.exit(2)
+
+
+@contextmanager
+def _log_shown() -> Iterator[None]:
+    """The library's log on standard error, as far as --verbose asks for it; afterwards all is as it was."""
+    log, handler = logging.getLogger("dragoman"), logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(name)s: %(message)s"))
+    level = log.level
+    log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)
 
 
 def _is_interrupt(error: BaseException) -> bool:

@@ -27,7 +27,7 @@ def bench(
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="A few short rounds, no cold starts: minutes for all, with more noise.")
+        bool, typer.Option("--quick", help="A few short rounds and no cold starts: faster, with more noise.")
     ] = False,
     rounds: Annotated[int | None, typer.Option(min=1, help="Rounds of alternating blocks; default: 12.")] = None,
     threads: Annotated[
@@ -44,7 +44,7 @@ def bench(
     json_file: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write all figures as JSON.")] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the ratios: a .png or .svg file.")] = None,
 ) -> None:
-    """Measure Dragoman side by side with PyTorch and CTranslate2 on this machine. Let nothing else run meanwhile."""
+    """Measure Dragoman side by side with PyTorch and CTranslate2 on this machine. Close other programs first."""
     from dragoman.bench.machine import BUSY, load
     from dragoman.bench.run import run
     from dragoman.bench.workloads import SCALING, Settings, chosen
@@ -66,7 +66,7 @@ def bench(
         progress.print(text, style="dim", highlight=False, markup=False)
 
     if (load() or 0.0) > BUSY:
-        say(f"other processes are at work here (load {load():.1f}): ratios will be wrong, mostly in Dragoman's favour")
+        say(f"other processes are running (load {load():.1f}): ratios will be wrong, mostly in Dragoman's favour")
     results = run(settings, say)
     _print(results, screen)
     if json_file is not None:

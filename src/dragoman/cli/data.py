@@ -1,4 +1,4 @@
-"""dragoman data: look at a corpus, repair it, split it, fetch one."""
+"""dragoman data: check, clean and split a corpus, or download one."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
-from dragoman.cli.options import Columns, Encoding, Format, Header, Languages, OnBadLine, columns_of, two
+from dragoman.cli.options import ReadingOptions, Shares, hint, is_quiet, new_table, shares_of, with_reading_options
 from dragoman.cli.options import console as new_console
 from dragoman.errors import ConfigurationError, DragomanError
 from dragoman.wording import counted
@@ -27,77 +26,63 @@ if TYPE_CHECKING:
 
 ENOUGH_TO_JUDGE = 1000  # pairs; with fewer, profiles of the two languages are too thin
 
-app = typer.Typer(help="Look at a corpus, repair it, split it, fetch one.", no_args_is_help=True)
+app = typer.Typer(help="Check, clean and split a corpus, or download one.", no_args_is_help=True)
 
 Files = Annotated[
     list[str],
-    typer.Argument(metavar="FILE...", help="Files of pairs; - for standard input; train.en,train.es for two."),
+    typer.Argument(
+        metavar="FILE...", help="Sentence pairs; - for standard input; train.en,train.es for two aligned files."
+    ),
 ]
-
-
-def reading(
-    files: list[str],
-    format: str | None,
-    columns: str | None,
-    header: bool | None,
-    languages: str | None,
-    encoding: str,
-    on_bad_line: str,
-) -> Reading:
-    """The options of a command as a reading of its files."""
-    from dragoman.data.readers import Layout, read_records
-
-    if on_bad_line not in ("error", "skip"):
-        raise ConfigurationError(f"--on-bad-line is error or skip, got '{on_bad_line}'")
-    layout = Layout("pairs", columns_of(columns), header, two("--languages", languages))
-    return read_records(files, layout, format, encoding, cast(Literal["error", "skip"], on_bad_line))
 
 
 @contextmanager
 def _corpus(pairs: Reading, console: Console) -> Iterator[Corpus]:
-    """The pairs on disk for as long as a command needs them; lines that could not be used are told."""
+    """A working copy of the pairs on disk; skipped lines are reported."""
     from dragoman.data.doctor import Corpus
 
     with tempfile.TemporaryDirectory(prefix="dragoman-", ignore_cleanup_errors=True) as directory:
         try:
             corpus = Corpus(pairs, Path(directory))
         except OSError as error:
-            raise DragomanError(f"no room for a working copy in {tempfile.gettempdir()}: {error}") from None
+            raise DragomanError(f"cannot write a working copy to {tempfile.gettempdir()}: {error}") from None
         for line in pairs.problems.lines():
             console.print(line, style="yellow", highlight=False, markup=False)
         if not len(corpus):
-            raise DragomanError("there is not a single usable pair in these files")
+            raise DragomanError("these files hold no usable pair")
         yield corpus
 
 
 @app.command("check")
+@with_reading_options(on_bad_line="skip")
 def check_corpus(
     files: Files,
-    against: Annotated[str | None, typer.Option(metavar="FILE", help="Another part, to look for leakage into.")] = None,
+    against: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Another file, such as a test set, to check for leakage.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
-    format: Format = None,
-    columns: Columns = None,
-    header: Header = None,
-    languages: Languages = None,
-    encoding: Encoding = "utf-8",
-    on_bad_line: OnBadLine = "skip",
+    *,
+    reading: ReadingOptions,
 ) -> None:
-    """Examine pairs: duplicates, lengths, odd characters, wrong languages, leakage ... with examples and advice."""
+    """Report duplicates, lengths, odd characters, wrong languages and leakage, with examples and advice."""
     from dragoman.data.doctor import examine, leakage
 
     console = new_console()
     notices = Console(stderr=True) if as_json else console
-    options = (format, columns, header, languages, encoding, on_bad_line)
-    pairs = reading(files, *options)
+    pairs = reading.read(files, "skip")
     with _corpus(pairs, notices) as corpus:
         report = examine(corpus)
         if against is not None:
-            with _corpus(reading([against], *options), notices) as other:
+            with _corpus(reading.read([against], "skip"), notices) as other:
                 report.signs.extend(leakage(corpus, other, against))
     if as_json:
         left_out = [str(problem) for kept in pairs.problems.examples.values() for problem in kept]
-        told = asdict(report) | {"left_out": dict(pairs.problems.counts), "left_out_examples": left_out}
-        typer.echo(json.dumps(told, ensure_ascii=False, indent=2))
+        skipped = {
+            "untranslated": pairs.problems.untranslated,
+            "left_out": dict(pairs.problems.counts),
+            "left_out_examples": left_out,
+        }
+        typer.echo(json.dumps(asdict(report) | skipped, ensure_ascii=False, indent=2))
     else:
         _print_report(report, console)
 
@@ -105,15 +90,15 @@ def check_corpus(
 def _print_report(report: Report, console: Console) -> None:
     console.print(
         f"[bold]{report.pairs:,} pairs[/], {report.distinct_sources:,} distinct sources, "
-        f"{report.distinct_references:,} distinct references"
+        f"{report.distinct_references:,} distinct targets"
     )
     if report.several_references:
         console.print(
-            f"{report.several_references:,} sources have several references, up to {report.most_references}: "
-            "split by source, or tests will leak (dragoman data split does)"
+            f"{report.several_references:,} sources have several translations, up to {report.most_references}: "
+            "split by source, as dragoman data split does, or test sentences will leak"
         )
-    words = Table(title="Words", title_justify="left", header_style="dim")
-    cut = Table(title="About how many texts a maximum of labels would cut", title_justify="left", header_style="dim")
+    words = new_table(console, "Words")
+    cut = new_table(console, "Texts longer than so many tokens (estimate)")
     some = report.lengths["source"]
     for table, headings in (
         (words, [*(f"{p} %" for p in some.percentiles), "longest"]),
@@ -121,16 +106,16 @@ def _print_report(report: Report, console: Console) -> None:
     ):
         table.add_column("side")
         for heading in headings:
-            table.add_column(heading, justify="right")
-    for side, lengths in report.lengths.items():
+            table.add_column(heading, justify="right", overflow="fold")
+    for side, lengths in zip(("source", "target"), report.lengths.values(), strict=True):
         words.add_row(side, *(f"{n:,}" for n in [*lengths.percentiles.values(), lengths.longest]))
         cut.add_row(side, *(f"{n:,}" for n in lengths.cut_by.values()))
     console.print(words)
     console.print(cut)
-    console.print(f"A reference has {report.ratio:.2f} times the characters of its source (median).")
+    console.print(f"Characters of the target over those of the source, median: {report.ratio:.2f}")
     if not report.signs:
         judged = "no wrong language" if report.pairs >= ENOUGH_TO_JUDGE else "too few pairs to judge their language"
-        console.print(f"[green]Nothing else to tell: no duplicates, no odd characters, {judged}.[/]")
+        console.print(f"[green]No problems found: no duplicates, no odd characters, {judged}.[/]")
     for sign in report.signs:
         console.print(f"[yellow]{sign.count:,}[/] {escape(sign.name)} [dim]({sign.advice})[/]", highlight=False)
         for example in sign.examples:
@@ -138,23 +123,20 @@ def _print_report(report: Report, console: Console) -> None:
 
 
 @app.command("clean")
+@with_reading_options(on_bad_line="skip")
 def clean_corpus(
     file: Annotated[str, typer.Argument(metavar="IN", help="Pairs to repair, in any format.")],
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="Where to write them, as TSV (.tsv or .tsv.gz).")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="Output file, .tsv or .tsv.gz.")],
     repairs: Annotated[
         str | None,
         typer.Option(
-            help="Which, of spaces, quotes, dashes, empties, duplicates, outliers, identical; all but the last."
+            help="spaces, quotes, dashes, empties, duplicates, outliers, identical; default: all but the last."
         ),
     ] = None,
-    format: Format = None,
-    columns: Columns = None,
-    header: Header = None,
-    languages: Languages = None,
-    encoding: Encoding = "utf-8",
-    on_bad_line: OnBadLine = "skip",
+    *,
+    reading: ReadingOptions,
 ) -> None:
-    """Repair pairs and leave out the harmful; what was left out goes to OUT.removed.tsv with its reason and place."""
+    """Repair pairs and remove harmful ones; those go to OUT.removed.tsv with reason and line."""
     from dragoman.data.repairs import DEFAULT, REPAIRS, clean
 
     console = new_console()
@@ -165,7 +147,7 @@ def clean_corpus(
         if file != "-" and Path(file).exists() and written.exists() and written.samefile(file):
             raise ConfigurationError(f"{written} is the file to be cleaned; write to another one")
     chosen = DEFAULT if repairs is None else [name.strip() for name in repairs.split(",") if name.strip()]
-    pairs = reading([file], format, columns, header, languages, encoding, on_bad_line)
+    pairs = reading.read([file], "skip")
     with tempfile.TemporaryFile("w+", encoding="utf-8") as unreadable:  # on disk: there may be any number of them
         pairs.sink = lambda *line: print(json.dumps(line), file=unreadable)
         with _corpus(pairs, console) as corpus:
@@ -176,38 +158,42 @@ def clean_corpus(
             console.print(f"{counted(outcome.changed[name], 'pair')} changed: {REPAIRS[name]}", highlight=False)
         if outcome.removed[name]:
             console.print(f"{counted(outcome.removed[name], 'pair')} removed: {REPAIRS[name]}", highlight=False)
-    told = f"{outcome.written:,} of {outcome.read:,} lines are in {out}; what was left out is in {removed}"
-    console.print(told, highlight=False, markup=False)
+    summary = f"{outcome.written:,} of {outcome.read:,} lines written to {out}; removed lines are in {removed}"
+    console.print(summary, highlight=False, markup=False)
 
 
 @app.command("split")
+@with_reading_options()
 def split_corpus(
     files: Files,
     out: Annotated[Path, typer.Option(help="Directory for training.tsv, validation.tsv and testing.tsv.")],
-    shares: Annotated[str, typer.Option(help="Per cent of training, validation and testing.")] = "60,20,20",
+    shares: Shares = None,
     by: Annotated[
-        str, typer.Option(help="source keeps equal sources together; sample deals every pair alone.")
+        str, typer.Option(help="source: equal sources stay in one part; sample: every pair on its own.")
     ] = "source",
-    seed: Annotated[int, typer.Option(help="Another seed, another split.")] = 0,
-    format: Format = None,
-    columns: Columns = None,
-    header: Header = None,
-    languages: Languages = None,
-    encoding: Encoding = "utf-8",
-    on_bad_line: OnBadLine = "error",
+    seed: Annotated[int, typer.Option(help="Random seed of the split.")] = 0,
+    *,
+    reading: ReadingOptions,
 ) -> None:
-    """Split pairs into training, validation and testing, no source sentence in two parts; `train` takes the folder."""
+    """Split pairs into training, validation and testing parts that share no source; `train` takes the folder."""
     from dragoman.data.repairs import write_parts
-    from dragoman.data.splits import FILES, PARTS, Splitting, assign_parts, check_training, unusual_parts
+    from dragoman.data.splits import (
+        DEFAULT_SHARES,
+        FILES,
+        PARTS,
+        Splitting,
+        assign_parts,
+        check_training,
+        unusual_parts,
+    )
 
     console = new_console()
-    splitting = Splitting(_shares(shares), cast(Literal["source", "sample"], by), seed)
-    options = (format, columns, header, languages, encoding, on_bad_line)
+    splitting = Splitting(shares_of(shares) or DEFAULT_SHARES, cast(Literal["source", "sample"], by), seed)
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DragomanError(f"--out {out}: {error}") from None
-    with _corpus(reading(files, *options), console) as corpus:
+    with _corpus(reading.read(files, "error"), console) as corpus:
         sources = (text for chunk in corpus.chunks(0) for text in chunk)
         parts = assign_parts(sources, splitting, purpose=FILES)
         check_training(parts)
@@ -218,34 +204,25 @@ def split_corpus(
         warning = f"warning: {part.what}. {part.advice}"
         console.print(warning, style="yellow", highlight=False, markup=False, soft_wrap=True)
     command = shlex.join(["dragoman", "train", str(out), "--out", "model"])
-    console.print(f"Next: {command}", highlight=False, markup=False, soft_wrap=True)
-
-
-def _shares(text: str) -> tuple[float, float, float]:
-    try:
-        numbers = [float(part) / 100 for part in text.split(",")]
-    except ValueError:
-        numbers = []
-    if len(numbers) != 3:
-        raise ConfigurationError(f"--shares takes three numbers that add up to 100, such as 60,20,20; got '{text}'")
-    return numbers[0], numbers[1], numbers[2]
+    hint(console, f"Next: {command}")
 
 
 @app.command("get")
 def get_corpus(
     name: Annotated[str, typer.Argument(help="eng-spa: 118,964 English-Spanish pairs from Tatoeba.")],
-    to: Annotated[Path, typer.Option(help="Directory to put the file in.")] = Path(),
+    to: Annotated[Path, typer.Option(help="Directory to download to.")] = Path(),
 ) -> None:
-    """Fetch a public corpus: continued where a download stopped, checked before it gets its name."""
+    """Download a public corpus. An interrupted download resumes; the checksum is verified."""
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
     from dragoman.data.fetch import fetch
 
     console = new_console()
     said: list[str] = []
-    with Progress(TextColumn("fetching"), BarColumn(), DownloadColumn(), console=console, transient=True) as progress:
+    columns = (TextColumn("downloading"), BarColumn(), DownloadColumn())
+    with Progress(*columns, console=console, transient=True, disable=is_quiet()) as progress:
         task = progress.add_task("fetching", total=None)
         path = fetch(name, to, lambda done, total: progress.update(task, completed=done, total=total), said.append)
     for sentence in said:
         console.print(sentence, highlight=False, markup=False)
-    console.print(f"Next: dragoman data check {path}", highlight=False, markup=False)
+    hint(console, f"Next: dragoman data check {shlex.quote(str(path))}")

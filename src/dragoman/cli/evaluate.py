@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -18,18 +18,7 @@ from rich.table import Table
 
 from dragoman.analysis.verdict import verdict
 from dragoman.cli.facts import print_fact
-from dragoman.cli.options import (
-    AsJson,
-    Columns,
-    Encoding,
-    Format,
-    Header,
-    Languages,
-    OnBadLine,
-    columns_of,
-    console,
-    two,
-)
+from dragoman.cli.options import AsJson, ReadingOptions, console, given_only, with_reading_options
 from dragoman.cli.quality import print_verdict
 from dragoman.errors import ConfigurationError, DataError, DragomanError
 from dragoman.wording import counted
@@ -41,6 +30,7 @@ if TYPE_CHECKING:
 SHOWN = 3  # best and worst sentences in the terminal; the page has more
 
 
+@with_reading_options()
 def evaluate(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A directory that `dragoman train` wrote.")],
     files: Annotated[
@@ -49,13 +39,9 @@ def evaluate(
     beam: Annotated[int, typer.Option(min=1, help="Width of the search, up to 256; 1 is greedy, and faster.")] = 4,
     most: Annotated[int | None, typer.Option(min=1, help="Only the first so many pairs.")] = None,
     out: Annotated[Path | None, typer.Option(help="Directory of report.html and report.json.")] = None,
-    format: Format = None,
-    columns: Columns = None,
-    header: Header = None,
-    languages: Languages = None,
-    encoding: Encoding = "utf-8",
-    on_bad_line: OnBadLine = "error",
     as_json: AsJson = False,
+    *,
+    reading: ReadingOptions,
 ) -> None:
     """Error, accuracy, perplexity, BLEU and chrF of a test set; writes report.html and report.json."""
     from dragoman.tasks.configuration import DataSettings
@@ -65,19 +51,9 @@ def evaluate(
 
     choice = DecodingOptions(beam=beam)
     translator = Translator.load(model)
-    if on_bad_line not in ("error", "skip"):
-        raise ConfigurationError(f"--on-bad-line is error or skip, got '{on_bad_line}'")
     if files:
-        settings = DataSettings(
-            files=tuple(files),
-            format=format,
-            columns=columns_of(columns),
-            header=header,
-            languages=two("--languages", languages),
-            encoding=encoding,
-            on_bad_line=cast(Literal["error", "skip"], on_bad_line),
-        )
-        pairs, name = read_pairs(settings), ", ".join(files)
+        settings = DataSettings(files=tuple(files), **given_only(reading.settings()))
+        pairs, name = read_pairs(settings, lambda line: typer.echo(line, err=True)), ", ".join(files)
     else:
         pairs, name = load_testing(model), "its own testing part"
     if not pairs:

@@ -1,4 +1,4 @@
-"""What `dragoman translate` is given: a text, lines of plain text, or a column of a table. Documents are refused."""
+"""The input of `dragoman translate`: a text, lines of plain text, or a column of a table. Documents are refused."""
 
 from __future__ import annotations
 
@@ -57,17 +57,17 @@ class Input:
 
     def __post_init__(self) -> None:
         if self.format not in (None, PLAIN, *TABLES):
-            raise ConfigurationError(f"--format is one of {PLAIN}, {', '.join(TABLES)}; got '{self.format}'")
+            raise ConfigurationError(f"unknown format '{self.format}'; available: {PLAIN}, {', '.join(TABLES)}")
         if self.on_bad_line not in ("error", "skip"):
-            raise ConfigurationError(f"--on-bad-line is error or skip, got '{self.on_bad_line}'")
-        told = {"--column": self.column is not None, "--header": self.header is not None}
-        if self.is_text and (self.format is not None or any(told.values()) or self.encoding != UTF_8):
+            raise ConfigurationError(f"--on-bad-line must be error or skip, got '{self.on_bad_line}'")
+        of_tables = {"--column": self.column is not None, "--header": self.header is not None}
+        if self.is_text and (self.format is not None or any(of_tables.values()) or self.encoding != UTF_8):
             raise ConfigurationError(
-                "--format, --column, --header and --encoding say how a file is read; a text has none of them"
+                "--format, --column, --header and --encoding say how a file is read; they do not apply to a text"
             )
-        for option, given in told.items():
+        for option, given in of_tables.items():
             if given and self.read_as == PLAIN:
-                raise ConfigurationError(f"{option} is that of a table; name its --format: {', '.join(TABLES)}")
+                raise ConfigurationError(f"{option} needs a table; name its --format: {', '.join(TABLES)}")
 
     @property
     def is_text(self) -> bool:
@@ -159,13 +159,13 @@ def _not_text(name: str, encoding: str, error: UnicodeError) -> DataError:
     return DataError(f"{name} cannot be read as {shown} text: {error}; {NAME_ENCODING}")
 
 
-def _column(told: str) -> int | str:
-    """'2' counts from 1, as people do; readers count from 0."""
-    if not told.isdigit():
-        return told
-    if int(told) == 0:
+def _column(text: str) -> int | str:
+    """'2' counts from 1, readers count from 0; anything else is a name."""
+    if not text.isdigit():
+        return text
+    if int(text) == 0:
         raise ConfigurationError("--column counts from 1")
-    return int(told) - 1
+    return int(text) - 1
 
 
 def _beginning(stream: BinaryIO) -> bytes:
@@ -221,7 +221,7 @@ def as_they_come(stream: TextIO, encoding: str = UTF_8) -> Iterator[list[str]]:
             for line in _bounded(stream):
                 arrived.put(line)
             arrived.put(None)
-        except BaseException as error:  # told where lines are asked for
+        except BaseException as error:  # raised where lines are asked for
             arrived.put(error)
 
     threading.Thread(target=read, daemon=True).start()

@@ -2,42 +2,184 @@
 
 from __future__ import annotations
 
+import inspect
 import os
-from typing import Annotated
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from dataclasses import asdict, dataclass
+from functools import wraps
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
 from rich.console import Console
+from rich.table import Table
 
 from dragoman.errors import ConfigurationError
 
-Format = Annotated[str | None, typer.Option(help="tsv, csv, jsonl, parquet, tmx, xliff, po ...; else by extension.")]
-Columns = Annotated[str | None, typer.Option(help="Columns of source and reference, by number from 1 or by name: 1,3")]
-Header = Annotated[bool | None, typer.Option(help="Whether a table's first line names its columns.")]
-Languages = Annotated[str | None, typer.Option(help="Source and reference language of TMX and XLIFF: en,es")]
-Encoding = Annotated[str, typer.Option(help="Encoding of the files.")]
+if TYPE_CHECKING:
+    from dragoman.data.readers import Reading
+
+NARROW = 80  # columns of a terminal below which less is shown
+QUIET: ContextVar[bool] = ContextVar("quiet", default=False)  # --quiet, set before every command
+
+Format = Annotated[
+    str | None, typer.Option(help="tsv, csv, jsonl, parquet, tmx, xliff, po ...; default: by extension.")
+]
+Columns = Annotated[
+    str | None, typer.Option(help="Columns of source and target, by number from 1 or by name: 1,3 or en,es.")
+]
+Header = Annotated[bool | None, typer.Option(help="Whether the first line of a table names its columns.")]
+Languages = Annotated[str | None, typer.Option(help="Source and target language of TMX and XLIFF files: en,es.")]
+Encoding = Annotated[str | None, typer.Option(help="Encoding of the files; default: utf-8.")]
+
+Shares = Annotated[str | None, typer.Option(help="Per cent of training, validation and testing; default: 90,5,5.")]
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print the report as JSON.")]
-OnBadLine = Annotated[str, typer.Option(help="What to do with a line that cannot be used: error or skip.")]
+BadLine = Literal["error", "skip"]
+BAD_LINE_HELP = {
+    "error": "What to do with a line that cannot be used: error (default) or skip.",
+    "skip": "What to do with a line that cannot be used: skip (default) or error.",
+}
+OnBadLine = Annotated[str | None, typer.Option(help=BAD_LINE_HELP["error"])]
+
+
+@dataclass(frozen=True)
+class ReadingOptions:
+    """How the files of a command are read; None where an option was not given. Columns count from 1."""
+
+    format: str | None = None
+    columns: tuple[int | str, int | str] | None = None
+    header: bool | None = None
+    languages: tuple[str, str] | None = None
+    encoding: str | None = None
+    on_bad_line: BadLine | None = None
+
+    def settings(self) -> dict[str, Any]:
+        """The options as settings of the section `data`."""
+        return asdict(self)
+
+    def read(self, files: Sequence[str], on_bad_line: BadLine) -> Reading:
+        """The pairs of some files; `on_bad_line` holds if the option was not given."""
+        from dragoman.data.readers import Layout, read_records
+        from dragoman.data.readers.layout import zero_based
+
+        layout = Layout("pairs", zero_based(self.columns), self.header, self.languages)
+        return read_records(files, layout, self.format, self.encoding or "utf-8", self.on_bad_line or on_bad_line)
+
+    def arguments(self) -> list[str]:
+        """The options as they are typed."""
+        given = [] if self.header is None else ["--header" if self.header else "--no-header"]
+        for name, value in asdict(self).items():
+            if value is not None and name != "header":
+                text = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+                given += [f"--{name.replace('_', '-')}", text]
+        return given
+
+
+def with_reading_options(on_bad_line: BadLine = "error") -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options --format to --on-bad-line; it gets them as one argument, `reading`."""
+    shared: dict[str, Any] = {
+        "format": Format,
+        "columns": Columns,
+        "header": Header,
+        "languages": Languages,
+        "encoding": Encoding,
+        "on_bad_line": Annotated[str | None, typer.Option(help=BAD_LINE_HELP[on_bad_line])],
+    }
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def run(**options: Any) -> None:
+            given = {name: options.pop(name) for name in shared}
+            command(**options, reading=_reading_options(**given))
+
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        own = inspect.signature(command, eval_str=True).parameters.values()
+        parameters = [parameter.replace(kind=keyword) for parameter in own if parameter.name != "reading"]
+        parameters += [inspect.Parameter(name, keyword, default=None, annotation=kind) for name, kind in shared.items()]
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        return run
+
+    return decorate
+
+
+def _reading_options(
+    format: str | None,
+    columns: str | None,
+    header: bool | None,
+    languages: str | None,
+    encoding: str | None,
+    on_bad_line: str | None,
+) -> ReadingOptions:
+    check_on_bad_line(on_bad_line)
+    chosen = cast(BadLine | None, on_bad_line)
+    return ReadingOptions(format, columns_of(columns), header, two("--languages", languages), encoding, chosen)
+
+
+def shares_of(text: str | None) -> tuple[float, float, float] | None:
+    """'90,5,5' or '0.9,0.05,0.05' as shares of 1."""
+    if text is None:
+        return None
+    from dragoman.data.splits import as_shares
+
+    try:
+        return as_shares([float(part) for part in text.split(",")])
+    except (ValueError, ConfigurationError):
+        raise ConfigurationError(
+            f"--shares takes three numbers that add up to 100, such as 90,5,5; got '{text}'"
+        ) from None
+
+
+def given_only(options: dict[str, Any]) -> dict[str, Any]:
+    """The options that were given: no None, no empty section."""
+    found = {name: given_only(value) if isinstance(value, dict) else value for name, value in options.items()}
+    return {name: value for name, value in found.items() if value is not None and value != {}}
+
+
+def check_on_bad_line(given: str | None) -> None:
+    if given not in (None, "error", "skip"):
+        raise ConfigurationError(f"--on-bad-line must be error or skip, got '{given}'")
+
+
+def is_quiet() -> bool:
+    """Whether the command runs with --quiet: results, warnings and errors only."""
+    return QUIET.get()
 
 
 def console(stderr: bool = False) -> Console:
-    """As wide as the terminal; where there is none, as COLUMNS says, or 120 columns."""
-    found = Console(stderr=stderr)
-    if found.is_terminal:
+    """As wide as the terminal or $COLUMNS; else 120 columns. Progress goes to standard error, or nowhere if quiet."""
+    found = Console(stderr=stderr, quiet=stderr and is_quiet())
+    if found.is_terminal or os.environ.get("COLUMNS", "").isdigit():
         return found
-    width = os.environ.get("COLUMNS", "")
-    return Console(stderr=stderr, width=int(width) if width.isdigit() and int(width) else 120, soft_wrap=True)
+    return Console(stderr=stderr, width=120, soft_wrap=True, quiet=found.quiet)
+
+
+def new_table(screen: Console, title: str | None = None, header_style: str = "dim") -> Table:
+    """A table with lines around its cells; without them in a narrow terminal."""
+    table = Table(title=title, title_justify="left", header_style=header_style)
+    if screen.width < NARROW:
+        table.box, table.padding, table.pad_edge = None, (0, 2, 0, 0), False
+    return table
+
+
+def hint(screen: Console, *lines: str) -> None:
+    """What to do next; nothing if quiet."""
+    if not is_quiet():
+        for line in lines:
+            screen.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 def columns_of(text: str | None) -> tuple[int | str, int | str] | None:
-    """'1,3' counts from 1, as people do; readers count from 0."""
+    """'1,3' as numbers, 'en,es' as names."""
     chosen = two("--columns", text)
     if chosen is None:
         return None
     for column in chosen:
         if column.isdigit() and int(column) == 0:
             raise ConfigurationError("--columns counts from 1")
-    source, reference = (int(column) - 1 if column.isdigit() else column for column in chosen)
-    return source, reference
+    source, target = (int(column) if column.isdigit() else column for column in chosen)
+    return source, target
 
 
 def two(option: str, text: str | None) -> tuple[str, str] | None:
@@ -45,5 +187,5 @@ def two(option: str, text: str | None) -> tuple[str, str] | None:
         return None
     parts = tuple(part.strip() for part in text.split(","))
     if len(parts) != 2 or not all(parts):
-        raise ConfigurationError(f"{option} takes two, separated by a comma; got '{text}'")
+        raise ConfigurationError(f"{option} takes two values separated by a comma; got '{text}'")
     return parts[0], parts[1]

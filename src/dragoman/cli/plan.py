@@ -7,54 +7,63 @@ import shlex
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 
-from dragoman.cli.options import AsJson, console
+from dragoman.cli.options import AsJson, ReadingOptions, console, given_only, hint, new_table, with_reading_options
 
 if TYPE_CHECKING:
     from dragoman.tasks.planning import Speed
 
-ROOMY = 70  # columns that the table needs with a space on both sides of each cell
 
-
+@with_reading_options()
 def plan(
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Sentence pairs, or whatever `train` takes.")],
-    budget: Annotated[str | None, typer.Option(help="Time you have: 30m, 2h, 1h30m (default: 1h).")] = None,
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE...", help="Sentence pairs, or anything else that `train` accepts.")
+    ],
+    budget: Annotated[str | None, typer.Option(help="Time budget: 30m, 2h, 1h30m; default: 1h.")] = None,
     architecture: Annotated[str | None, typer.Option(help="transformer (default), gru-attention, lstm ...")] = None,
     recipe: Annotated[str | None, typer.Option(help="modern (default) or thesis.")] = None,
     as_json: AsJson = False,
+    *,
+    reading: ReadingOptions,
 ) -> None:
-    """Measure this machine for some seconds; predict speed, memory and time of every preset on these pairs."""
-    from dragoman.cli.train import _from_files, _given
+    """Measure this machine for some seconds and predict speed, memory and time of every preset."""
+    from dragoman.cli.train import settings_from
     from dragoman.engines.compute import fast_compute
     from dragoman.networks import PRESETS
     from dragoman.tasks.configuration import configuration, merged
     from dragoman.tasks.corpus import open_corpus
-    from dragoman.tasks.parts import warnings_of
+    from dragoman.tasks.parts import check_enough, few_pairs, warnings_of
     from dragoman.tasks.planning import measure
     from dragoman.training.stopping import format_time
 
     screen = console(stderr=as_json)  # then standard output is for JSON alone
-    asked_for = {"architecture": architecture, "recipe": recipe, "stopping": {"budget": budget}}
-    given = merged({"stopping": {"budget": "1h"}}, _from_files(files), _given(asked_for))
+    options = {
+        "architecture": architecture,
+        "recipe": recipe,
+        "stopping": {"budget": budget},
+        "data": reading.settings(),
+    }
+    given = merged({"stopping": {"budget": "1h"}}, settings_from(files), given_only(options))
     asked = configuration(given)
     corpus = open_corpus(asked.data, given.get("data"))
     dataset = corpus.dataset(asked.seed, room=getattr(asked.network, "maximum_length", None))
+    for line in corpus.left_out():
+        screen.print(line, style="dim", highlight=False, markup=False)
     seconds = asked.stopping.budget or 0.0
     parts, vocabularies = dataset.about["parts"], dataset.about["vocabularies"]
+    check_enough(parts)
     screen.print(
         f"{corpus.name}: {parts['training']:,} training pairs, vocabularies of {vocabularies[0]:,} and "
-        f"{vocabularies[1]:,} labels",
+        f"{vocabularies[1]:,} tokens",
         highlight=False,
     )
-    for warning in warnings_of(corpus.settings, parts):
+    for warning in [*few_pairs(parts), *warnings_of(corpus.settings, parts)]:
         screen.print(f"warning: {warning}", style="yellow", highlight=False, markup=False, soft_wrap=True)
     measured = []
-    title, space = f"On this machine, within {format_time(seconds)}", 1 if screen.width >= ROOMY else 0
-    table = Table(title=title, title_justify="left", header_style="dim", padding=(0, space))
-    for heading in ("preset", "parameters", "tokens/s", "memory", "an epoch", "epochs in the budget"):
-        table.add_column(heading, justify="left" if heading == "preset" else "right")
-    with fast_compute(tell=lambda text: screen.print(text, style="dim", highlight=False)):
+    table = new_table(screen, f"On this machine, within {format_time(seconds)}")
+    for heading in ("preset", "parameters", "tokens/s", "memory", "epoch time", "epochs"):
+        table.add_column(heading, justify="left" if heading == "preset" else "right", overflow="fold")
+    with fast_compute(tell=lambda text: console(stderr=True).print(text, style="dim", highlight=False)):
         for name in PRESETS:
             speed = measure(configuration(merged(given, {"preset": name})), dataset)
             epochs = speed.steps_within(seconds) / speed.steps_per_epoch
@@ -77,8 +86,8 @@ def plan(
     within = budget or given["stopping"]["budget"]
     for option, value in (("--architecture", architecture), ("--recipe", recipe), ("--budget", within)):
         command += [option, str(value)] if value else []
-    following = f"Next: {shlex.join([*command, '--out', 'model'])}"
-    screen.print(following, highlight=False, markup=False, soft_wrap=True)
+    command += [*reading.arguments(), "--out", "model"]
+    hint(screen, f"Next: {shlex.join(command)}")
 
 
 def _as_dict(speed: Speed) -> dict[str, Any]:

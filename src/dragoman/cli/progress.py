@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import sys
 import time
@@ -13,6 +14,8 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from dragoman.cli.options import NARROW
+from dragoman.graph.operation import current_engine
 from dragoman.loss import Loss
 from dragoman.training import Callback, Record
 from dragoman.training.loop import Training
@@ -20,6 +23,8 @@ from dragoman.training.stopping import format_time
 
 if TYPE_CHECKING:
     from dragoman.tasks.vectors.training import Progress
+
+logger = logging.getLogger(__name__)
 
 PLAIN_EVERY = 20.0  # seconds between lines where nothing can be redrawn
 LIVE_EVERY = 0.2
@@ -30,15 +35,27 @@ WIDTH = 24
 class Screen:
     """A line that is drawn again and again where there is a terminal, and lines that stay."""
 
-    def __init__(self, console: Console) -> None:
-        self.console = console
+    def __init__(self, console: Console, quiet: bool = False) -> None:
+        self.console, self.quiet = console, quiet
         self.spoken = time.monotonic()
         self.live: Live | None = None
-        if console.is_terminal:
+        if console.is_terminal and not quiet:
             self.live = Live(console=console, transient=True, refresh_per_second=4)
             self.live.start()
 
+    @property
+    def narrow(self) -> bool:
+        return self.console.width < NARROW
+
+    def _fitting(self, parts: list[str]) -> str:
+        """As many of the parts as fit into one line of a narrow terminal."""
+        while self.narrow and len("  ".join(parts)) > self.console.width:
+            parts = parts[:-1]
+        return "  ".join(parts)
+
     def tell(self, text: str) -> None:
+        if self.quiet and not text.startswith("warning: "):
+            return
         self.console.print(text, highlight=False, markup=False, style="dim")
 
     def close(self) -> None:
@@ -49,8 +66,8 @@ class Screen:
 class TrainingProgress(Screen, Callback):
     """Epoch, steps, tokens/s, error, accuracy, learning rate, gradient norm, time left, memory."""
 
-    def __init__(self, console: Console) -> None:
-        super().__init__(console)
+    def __init__(self, console: Console, quiet: bool = False) -> None:
+        super().__init__(console, quiet)
         self.error = self.accuracy = 0.0
         self.first: tuple[float, int] | None = None  # when the first step of this session was done, and which it was
         self.headed = False
@@ -59,30 +76,31 @@ class TrainingProgress(Screen, Callback):
         now = time.monotonic()
         if self.first is None:
             self.first, self.error, self.accuracy = (now, step), loss.error, loss.accuracy
+            logger.info("training from step %d with the %s engine", step, current_engine())
         self.error += (1 - SMOOTHING) * (loss.error - self.error)
         self.accuracy += (1 - SMOOTHING) * (loss.accuracy - self.accuracy)
-        bad_evaluations = now - self.spoken
-        if bad_evaluations > (LIVE_EVERY if self.live else PLAIN_EVERY):
+        if not self.quiet and now - self.spoken > (LIVE_EVERY if self.live else PLAIN_EVERY):
             self.spoken = now
             share, left = self._estimate(step, training)
             lines = self._how_far(training, share, left), self._how_well(step, training)
             if self.live is not None:
-                self.live.update(Text(f"{_bar(share)} {lines[0]}\n{lines[1]}", style="cyan"))
+                bar = "" if self.narrow else f"{_bar(share)} "
+                self.live.update(Text(f"{bar}{lines[0]}\n{lines[1]}", style="cyan"))
             else:
                 self.console.print("  ".join(reversed(lines)), highlight=False, markup=False)
 
     def _how_far(self, training: Training, share: float, left: float) -> str:
         speed = training.tokens / training.busy if training.busy else 0.0
-        told = [
+        shown = [
             f"{share:.0%}",
             *([f"{format_time(left)} left"] if math.isfinite(left) else []),
             f"{speed / 1000:.1f}k tokens/s",
             f"{memory() / 2**20:.0f} MB",
         ]
-        return "  ".join(told)
+        return self._fitting(shown)
 
     def _how_well(self, step: int, training: Training) -> str:
-        told = [
+        shown = [
             f"epoch {training.epochs_done:.2f}",
             f"step {step:,}",
             f"error {self.error:.3f}",
@@ -90,7 +108,7 @@ class TrainingProgress(Screen, Callback):
             f"rate {training.rate:.1e}",
             f"|g| {training.norm:.2g}",
         ]
-        return "  ".join(told)
+        return self._fitting(shown)
 
     def _estimate(self, step: int, training: Training) -> tuple[float, float]:
         """The share that is done, and the seconds that are left; with a budget the share is one of time."""
@@ -112,20 +130,32 @@ class TrainingProgress(Screen, Callback):
         return spent / max(1, step - at) * max(0.0, step / share - step) if share else math.inf
 
     def record(self, record: Record) -> None:
+        if self.quiet:
+            return
         self.spoken = time.monotonic()
-        names = "".join(f"{name:>6}" for name in record.scores)
+        columns = self._columns(record)
         if not self.headed:
             self.headed = True
-            columns = f"{'epoch':>6}{'step':>8}{'training error':>15}{'validation error':>17}"
-            head = f"{columns}{names}{'tokens/s':>9}{'time':>12}"
+            head = "".join(f"{name:>{width}}" for name, width, _ in columns)
             self.console.print(head, style="dim", highlight=False)
-        validation = "" if record.validation is None else f"{_told(record.validation)} {'*' if record.best else ' '}"
-        scores = "".join(f"{value:>6.1f}" for value in record.scores.values())
-        speed = f"{record.tokens_per_second / 1000:.1f}k"
-        training = _told(record.training) if record.training.positions else ""  # the model that training starts from
-        speed = speed if record.training.positions else ""
-        row = f"{record.epoch:>6.2f}{record.step:>8,}{training:>15}{validation:>17}{scores}{speed:>9}"
-        self.console.print(f"{row}{format_time(record.seconds):>12}", highlight=False, markup=False)
+        row = "".join(f"{value:>{width}}" for _, width, value in columns)
+        self.console.print(row, highlight=False, markup=False)
+
+    def _columns(self, record: Record) -> list[tuple[str, int, str]]:
+        """(heading, width, value) of the columns of an evaluation; fewer and narrower ones in a narrow terminal."""
+        describe = format_error if self.narrow else format_loss
+        trained = bool(record.training.positions)  # not before the first step, when a model is fine-tuned
+        best = "*" if record.best else " "
+        validation = "" if record.validation is None else f"{describe(record.validation)} {best}"
+        training, speed = describe(record.training), f"{record.tokens_per_second / 1000:.1f}k"
+        scores = [(name, 6, f"{value:.1f}") for name, value in record.scores.items()]
+        epoch, step = ("epoch", 6, f"{record.epoch:.2f}"), ("step", 8, f"{record.step:,}")
+        if self.narrow:
+            errors = [("training", 9, training if trained else ""), ("validation", 11, validation)]
+            return [epoch, step, *errors, *scores, ("time", 12, format_time(record.seconds))]
+        errors = [("training error", 15, training if trained else ""), ("validation error", 17, validation)]
+        rest = [("tokens/s", 9, speed if trained else ""), ("time", 12, format_time(record.seconds))]
+        return [epoch, step, *errors, *scores, *rest]
 
     def notice(self, text: str) -> None:
         self.console.print(text, highlight=False, markup=False, style="yellow")
@@ -134,8 +164,12 @@ class TrainingProgress(Screen, Callback):
         self.notice(f"warning: {text}")
 
 
-def _told(loss: Loss) -> str:
+def format_loss(loss: Loss) -> str:
     return f"{loss.error:.4f} {loss.accuracy:.1%}"
+
+
+def format_error(loss: Loss) -> str:
+    return f"{loss.error:.4f}"
 
 
 def _bar(share: float) -> str:
@@ -169,8 +203,8 @@ def memory() -> int:
 class VectorProgress(Screen):
     """Of word vectors: how far, time left, words/s, and a line for every epoch."""
 
-    def __init__(self, console: Console) -> None:
-        super().__init__(console)
+    def __init__(self, console: Console, quiet: bool = False) -> None:
+        super().__init__(console, quiet)
         self.first: tuple[float, Progress] | None = None
         self.errors: list[float] = []
 
@@ -184,11 +218,13 @@ class VectorProgress(Screen):
         speed = (progress.words - first.words) / spent if spent and share else 0.0
         if progress.ended:
             error = sum(self.errors) / len(self.errors)
-            told = f"epoch {progress.epoch}: error {error:.4f}" + (f", {speed / 1000:,.0f}k words/s" if speed else "")
-            self.console.print(told, highlight=False, markup=False)
+            line = f"epoch {progress.epoch}: error {error:.4f}" + (f", {speed / 1000:,.0f}k words/s" if speed else "")
+            if not self.quiet:
+                self.console.print(line, highlight=False, markup=False)
             self.errors = []
         elif self.live is not None and share and now - self.spoken > LIVE_EVERY:
             self.spoken = now
             left = format_time(spent / share * (1 - progress.done))
-            line = f"{_bar(progress.done)} {progress.done:.0%}  {left} left  {speed / 1000:,.0f}k words/s"
+            bar = "" if self.narrow else f"{_bar(progress.done)} "
+            line = f"{bar}{progress.done:.0%}  {left} left  {speed / 1000:,.0f}k words/s"
             self.live.update(Text(f"{line}  error {progress.error:.3f}", style="cyan"))

@@ -23,7 +23,7 @@ class UnreadOutput(DragomanError):
 
 
 class CheckedOutput(io.TextIOWrapper):
-    """Standard output whose failures can be told from every other error of the operating system."""
+    """Standard output whose failures differ from every other error of the operating system."""
 
     def write(self, text: str) -> int:
         with self._reported():

@@ -12,19 +12,21 @@ from rich.console import Console
 from rich.table import Table
 
 from dragoman.cli.options import (
-    Columns,
-    Format,
-    Header,
-    Languages,
-    columns_of,
+    ReadingOptions,
+    Shares,
     console,
-    two,
+    given_only,
+    hint,
+    is_quiet,
+    shares_of,
+    with_reading_options,
 )
 from dragoman.cli.quality import print_quality
 from dragoman.errors import ConfigurationError
 from dragoman.wording import counted
 
 
+@with_reading_options()
 def train(
     files: Annotated[
         list[str],
@@ -33,45 +35,44 @@ def train(
             help="Sentence pairs, a folder from `data split`, a built-in corpus (phrases), or one configuration.toml.",
         ),
     ],
-    out: Annotated[Path | None, typer.Option(help="Directory of the model; training into it again resumes.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Model directory; training into it again resumes.")] = None,
     architecture: Annotated[
         str | None,
         typer.Option(help="transformer (default), rnn, lstm, gru, or these with -context or -attention."),
     ] = None,
-    preset: Annotated[str | None, typer.Option(help="small, medium or large; else by the number of pairs.")] = None,
+    preset: Annotated[str | None, typer.Option(help="small, medium or large; default: by the number of pairs.")] = None,
     recipe: Annotated[str | None, typer.Option(help="modern (default) or thesis.")] = None,
     budget: Annotated[str | None, typer.Option(help="Time to train in: 30m, 2h, 1h30m.")] = None,
     epochs: Annotated[int | None, typer.Option(help="Passes over the training part.")] = None,
     accuracy: Annotated[float | None, typer.Option(help="Stop at this training accuracy.")] = None,
-    patience: Annotated[int | None, typer.Option(help="Stop after so many evaluations without a better one.")] = None,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads to train with; default: the cores.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Another seed, another training.")] = None,
+    patience: Annotated[int | None, typer.Option(help="Stop after this many evaluations without improvement.")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads; default: the number of cores.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Random seed.")] = None,
+    shares: Shares = None,
     start: Annotated[
-        str | None, typer.Option("--from", metavar="MODEL", help="Go on from a trained model, with its vocabulary.")
+        str | None, typer.Option("--from", metavar="MODEL", help="Fine-tune a trained model, with its vocabulary.")
     ] = None,
     replay: Annotated[
         int | None,
         typer.Option(
-            min=0, metavar="N", help="With --from: old pairs of the model to mix in; default: as many as new, 0: none."
+            min=0,
+            metavar="N",
+            help="With --from: pairs of the old corpus to mix in; default: as many as new ones, 0: none.",
         ),
     ] = None,
     part: Annotated[str | None, typer.Option("--part", help="Train encoder, decoder or output alone.")] = None,
     scores: Annotated[str | None, typer.Option(help="Also measure at every evaluation: bleu,chrf")] = None,
-    samples: Annotated[int | None, typer.Option(help="Show so many translations at every evaluation.")] = None,
+    samples: Annotated[
+        int | None, typer.Option(help="Print this many sample translations at every evaluation.")
+    ] = None,
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also write TensorBoard files.")] = False,
     assignments: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Any setting: optimizer.rate=0.002")
     ] = None,
-    format: Format = None,
-    columns: Columns = None,
-    header: Header = None,
-    languages: Languages = None,
-    encoding: Annotated[str | None, typer.Option(help="Encoding of the files; else utf-8.")] = None,
-    on_bad_line: Annotated[
-        str | None, typer.Option(help="What to do with a line that cannot be used: error (default) or skip.")
-    ] = None,
+    *,
+    reading: ReadingOptions,
 ) -> None:
-    """Train a translator on sentence pairs. The same command again goes on where it stopped."""
+    """Train a translator on sentence pairs. Run the same command again to resume."""
     from dragoman.tasks.configuration import configuration, merged, read_assignments
 
     options: dict[str, Any] = {
@@ -81,14 +82,7 @@ def train(
         "recipe": recipe,
         "seed": seed,
         "threads": threads,
-        "data": {
-            "format": format,
-            "columns": columns_of(columns),
-            "header": header,
-            "languages": two("--languages", languages),
-            "encoding": encoding,
-            "on_bad_line": on_bad_line,
-        },
+        "data": {**reading.settings(), "shares": shares_of(shares)},
         "stopping": {"budget": budget, "epochs": epochs, "accuracy": accuracy, "patience": patience},
         "progress": {
             "scores": None if scores is None else [name.strip() for name in scores.split(",")],
@@ -97,29 +91,24 @@ def train(
         },
         "start": {"model": start, "replay": replay, "train": part},
     }
-    given = merged(_from_files(files), _given(options), read_assignments(assignments or []))
+    given = merged(settings_from(files), given_only(options), read_assignments(assignments or []))
     settings = configuration(given)
     code = _train(given, Path(settings.out), console())
     if code:
         raise typer.Exit(code)
 
 
-def _from_files(files: list[str]) -> dict[str, Any]:
+def settings_from(files: list[str]) -> dict[str, Any]:
+    """The settings of a configuration file, or those that name these files."""
     from dragoman.tasks.configuration import configuration, read_toml
 
     if not any(name.endswith(".toml") for name in files):
         return {"data": {"files": list(files)}}
     if len(files) > 1:
-        raise ConfigurationError("a configuration stands alone; name its data in it, under [data] files")
+        raise ConfigurationError("a configuration must be the only argument; set data.files in it")
     given = read_toml(Path(files[0]))
-    configuration(given, files[0])  # mistakes are told with the file they are in
+    configuration(given, files[0])  # errors name the file they are in
     return given
-
-
-def _given(options: dict[str, Any]) -> dict[str, Any]:
-    """What was really given: no None, no empty section."""
-    found = {name: _given(value) if isinstance(value, dict) else value for name, value in options.items()}
-    return {name: value for name, value in found.items() if value is not None and value != {}}
 
 
 def _train(given: dict[str, Any], out: Path, screen: Console) -> int:
@@ -129,25 +118,23 @@ def _train(given: dict[str, Any], out: Path, screen: Console) -> int:
     from dragoman.training.workers import keep_freed_memory
 
     keep_freed_memory()
-    progress, interrupts = TrainingProgress(screen), Interrupts()
+    progress, interrupts = TrainingProgress(screen, is_quiet()), Interrupts()
     try:
         translator, outcome = train_translator(given, out, progress, interrupts, progress.tell)
     finally:
         progress.close()
     ended = translator.facts.training
-    stopped = "Stopped" if outcome.records or not outcome.finished else "Nothing is left to do"
+    stopped = "Stopped" if outcome.records or not outcome.finished else "Nothing left to do"
     screen.print(f"{stopped}: {outcome.reason}.", highlight=False, markup=False)
-    told = f"{counted(ended['steps'], 'step')}, {counted(ended['epochs'], 'epoch')}"
-    screen.print(f"The model is in {out} ({translator.facts.parameters:,} parameters, {told}).", highlight=False)
+    length = f"{counted(ended['steps'], 'step')}, {counted(ended['epochs'], 'epoch')}"
+    screen.print(f"The model is in {out} ({translator.facts.parameters:,} parameters, {length}).", highlight=False)
     if ended.get("compared"):
         _print_compared(ended["compared"], screen)
     if not outcome.finished:
-        screen.print("Give the same command again to go on.", highlight=False)
+        hint(screen, "Run the same command again to resume.")
     elif outcome.records:
         print_quality(translator, screen)
-    screen.print("Next:", highlight=False)
-    for command in next_commands(out):
-        screen.print(f"  {command}", highlight=False, markup=False, soft_wrap=True)
+    hint(screen, "Next:", *(f"  {command}" for command in next_commands(out)))
     return 0 if outcome.finished else 128 + (interrupts.signal or signal.SIGINT)
 
 

@@ -26,43 +26,50 @@ def translate(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A directory that `dragoman train` wrote.")],
     text: Annotated[
         str | None,
-        typer.Argument(metavar="[TEXT]", help="A text, or a file of lines or a table; - or nothing: standard input."),
+        typer.Argument(
+            metavar="[TEXT]", help="Text to translate, or a file of lines or a table; default: standard input."
+        ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="A file to write to, whole or not at all.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Output file; it is replaced only when complete.")] = None,
     beam: Annotated[int, typer.Option(min=1, help="Width of the search, up to 256; 1 is greedy, and faster.")] = 4,
-    best: Annotated[int, typer.Option(min=1, help="So many translations of each line, best first.")] = 1,
-    length_penalty: Annotated[float, typer.Option(help="0 prefers short translations, more than 1 long ones.")] = 1.0,
-    sample: Annotated[bool, typer.Option("--sample", help="Draw each piece at random instead.")] = False,
-    temperature: Annotated[float, typer.Option(help="Of sampling: below 1 more careful, above 1 more daring.")] = 1.0,
-    top_k: Annotated[int | None, typer.Option(help="Draw from the k most probable.")] = None,
-    top_p: Annotated[float | None, typer.Option(help="Draw from the most probable that make up this share.")] = None,
-    seed: Annotated[int, typer.Option(help="Of sampling.")] = 0,
-    prefix: Annotated[str | None, typer.Option(help="How the translation must begin.")] = None,
-    maximum: Annotated[int | None, typer.Option(help="Labels a translation may have.")] = None,
+    best: Annotated[int, typer.Option(min=1, help="Translations per line, best first.")] = 1,
+    length_penalty: Annotated[float, typer.Option(help="0 prefers short translations, above 1 long ones.")] = 1.0,
+    sample: Annotated[bool, typer.Option("--sample", help="Sample tokens instead of searching for the best.")] = False,
+    temperature: Annotated[
+        float, typer.Option(help="Sampling temperature: below 1 is more cautious, above 1 more varied.")
+    ] = 1.0,
+    top_k: Annotated[int | None, typer.Option(help="Sample from the k most probable tokens.")] = None,
+    top_p: Annotated[
+        float | None, typer.Option(help="Sample from the most probable tokens that add up to this probability.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Random seed of sampling.")] = 0,
+    prefix: Annotated[str | None, typer.Option(help="Text that the translation must start with.")] = None,
+    maximum: Annotated[int | None, typer.Option(help="Maximum number of tokens in a translation.")] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="One JSON object a line: source, translations, scores, warnings, alignment.")
+        bool,
+        typer.Option("--json", help="One JSON object per line: source, confidence, translations, warnings, alignment."),
     ] = False,
     format: Annotated[
         str | None,
-        typer.Option(help="Of a file: plain (line by line), tsv, csv, jsonl or parquet; else by extension."),
+        typer.Option(help="Format of a file: plain (line by line), tsv, csv, jsonl or parquet; default: by extension."),
     ] = None,
     column: Annotated[
         str | None,
-        typer.Option(help="The column of a table to translate, by number from 1 or name; else the first."),
+        typer.Option(help="Column of a table to translate, by number from 1 or by name; default: the first."),
     ] = None,
     header: Header = None,
-    encoding: Encoding = "utf-8",
-    on_bad_line: OnBadLine = "error",
+    encoding: Encoding = None,
+    on_bad_line: OnBadLine = None,
 ) -> None:
-    """Translate a text, a file line by line, a column of a table, or standard input as it comes.
+    """Translate a text, a file line by line, a column of a table, or standard input as it arrives.
 
     One translation a line. Documents (XLIFF, PO, subtitles, HTML, DOCX ...) are refused.
     """
-    from dragoman.cli.inputs import Input
+    from dragoman.cli.inputs import UTF_8, Input
     from dragoman.tasks.translator import DecodingOptions, Translator
 
     choice = DecodingOptions(beam, best, length_penalty, sample, temperature, top_k, top_p, seed, maximum)
-    given = Input("-" if text is None else text, format, column, on_bad_line, header, encoding)
+    given = Input("-" if text is None else text, format, column, on_bad_line or "error", header, encoding or UTF_8)
     one_text = given.is_text
     if prefix is not None and not one_text:
         raise ConfigurationError("--prefix goes with one TEXT")
@@ -113,24 +120,25 @@ def _write(
         words = counted(len(line.split()), "word")
         typer.echo(f"line {number} ({words}) was translated in {translation.pieces} pieces", err=True)
     if as_json:
-        print(json.dumps(_told(line, translation, translator), ensure_ascii=False), file=file)
+        print(json.dumps(_as_object(line, translation, translator), ensure_ascii=False), file=file)
         return
     for alternative in translation.alternatives:
         print(alternative.text, file=file)
 
 
-def _told(line: str, translation: Translation, translator: Translator) -> dict[str, Any]:
-    told: dict[str, Any] = {
+def _as_object(line: str, translation: Translation, translator: Translator) -> dict[str, Any]:
+    found: dict[str, Any] = {
         "source": line,
+        "confidence": round(translation.confidence, 4),
         "translations": [{"text": a.text, "score": round(a.score, 4)} for a in translation.alternatives],
         "pieces": translation.pieces,
         "warnings": translation.warnings,
     }
     if translation.pieces == 1:
         alignment = translator.align(line, translation.text)
-        told["alignment"] = {
+        found["alignment"] = {
             "source": alignment.source,
             "reference": alignment.reference,
             "links": alignment.links(),
         }
-    return told
+    return found

@@ -1,4 +1,4 @@
-"""dragoman vectors: learn the vectors of words from a text, and ask them."""
+"""dragoman vectors: train word vectors and query them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from dragoman.cli.options import console as new_console
+from dragoman.cli.options import hint, is_quiet, new_table
 from dragoman.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from dragoman.tasks.vectors.text import Split
     from dragoman.tasks.vectors.words import Near
 
-app = typer.Typer(help="Learn word vectors from a text; ask for near words and analogies.", no_args_is_help=True)
+app = typer.Typer(help="Train word vectors; find nearest words and analogies.", no_args_is_help=True)
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="Vectors: .txt or .bin of word2vec, maybe .gz.")]
+File = Annotated[
+    Path, typer.Argument(metavar="FILE", help="Word vectors in word2vec format, .txt or .bin, plain or .gz.")
+]
 Words = Annotated[list[str], typer.Argument(metavar="WORD...", help="Words that have a vector.")]
 Count = Annotated[int, typer.Option(min=1, help="How many words to show.")]
 
@@ -29,24 +31,24 @@ Count = Annotated[int, typer.Option(min=1, help="How many words to show.")]
 @app.command("train")
 def train_command(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="A text file; - for standard input.")],
-    out: Annotated[Path, typer.Option(help="Where to write: .txt, or .bin for the binary format; .gz compresses.")],
+    out: Annotated[Path, typer.Option(help="Output file: .txt, or .bin for the binary format; .gz compresses.")],
     method: Annotated[str, typer.Option(help="skip-gram or cbow.")] = "skip-gram",
-    depth: Annotated[int, typer.Option(min=1, help="Numbers in a vector.")] = 100,
-    window: Annotated[int, typer.Option(min=1, help="Neighbours on either side, at most.")] = 5,
-    negative: Annotated[int, typer.Option(min=1, help="Words drawn against each true one.")] = 5,
+    depth: Annotated[int, typer.Option(min=1, help="Dimensions of a vector.")] = 100,
+    window: Annotated[int, typer.Option(min=1, help="Maximum number of neighbours on either side.")] = 5,
+    negative: Annotated[int, typer.Option(min=1, help="Negative samples per word.")] = 5,
     full_softmax: Annotated[
-        bool, typer.Option("--full-softmax", help="Against all words instead; for small vocabularies.")
+        bool, typer.Option("--full-softmax", help="Full softmax instead of negative samples; for small vocabularies.")
     ] = False,
-    minimum_count: Annotated[int, typer.Option(min=1, help="Rarer words are left out.")] = 5,
-    epochs: Annotated[int, typer.Option(min=1, help="How often the text is gone through.")] = 5,
-    rate: Annotated[float, typer.Option(help="The first learning rate; it falls to 0.0001.")] = 0.025,
-    subsampling: Annotated[float, typer.Option(help="Thin out words above this share of the text; 0: none.")] = 0.001,
-    split: Annotated[str, typer.Option(help="At words (marks are words too), or at spaces only.")] = "words",
-    lower_case: Annotated[bool, typer.Option("--lower-case", help="Take upper case for lower case.")] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Another seed, other vectors.")] = 0,
-    threads: Annotated[int, typer.Option(min=1, help="With more than 1, no two runs are alike.")] = 1,
+    minimum_count: Annotated[int, typer.Option(min=1, help="Ignore words that occur less often.")] = 5,
+    epochs: Annotated[int, typer.Option(min=1, help="Passes over the text.")] = 5,
+    rate: Annotated[float, typer.Option(help="Initial learning rate; it decays to 0.0001.")] = 0.025,
+    subsampling: Annotated[float, typer.Option(help="Subsample words above this share of the text; 0: off.")] = 0.001,
+    split: Annotated[str, typer.Option(help="words (punctuation marks are words too) or spaces.")] = "words",
+    lower_case: Annotated[bool, typer.Option("--lower-case", help="Convert the text to lower case.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
+    threads: Annotated[int, typer.Option(min=1, help="Threads; with more than 1, results differ between runs.")] = 1,
 ) -> None:
-    """Learn the vectors of the words of a text by predicting neighbours (word2vec)."""
+    """Train word vectors on a text by predicting neighbouring words (word2vec)."""
     from dragoman.cli.progress import VectorProgress
     from dragoman.tasks.vectors.files import check_name, save_vectors
     from dragoman.tasks.vectors.plan import VectorSettings
@@ -68,7 +70,7 @@ def train_command(
         seed=seed,
         threads=threads,
     )
-    start, progress = time.monotonic(), VectorProgress(new_console())
+    start, progress = time.monotonic(), VectorProgress(new_console(), is_quiet())
     try:
         vectors = train_vectors(text, settings, progress, progress.tell)
     finally:
@@ -77,7 +79,7 @@ def train_command(
     took = format_time(time.monotonic() - start)
     _say(f"{len(vectors):,} words with vectors of depth {vectors.depth} are in {out} ({took}).")
     example = next((word for word in vectors.words[len(vectors) // 10 :] if word.isalpha()), vectors.words[0])
-    _say(f"Next:\n  dragoman vectors nearest {shlex.quote(str(out))} {shlex.quote(example)}")
+    hint(new_console(), "Next:", f"  dragoman vectors nearest {shlex.quote(str(out))} {shlex.quote(example)}")
 
 
 def _say(text: str, style: str | None = None) -> None:
@@ -86,7 +88,7 @@ def _say(text: str, style: str | None = None) -> None:
 
 @app.command("nearest")
 def nearest_command(file: File, words: Words, count: Count = 10) -> None:
-    """The words whose vectors have the smallest angle with that of each word."""
+    """Find the words whose vectors are most similar to that of each word (cosine)."""
     from dragoman.tasks.vectors.files import load_vectors
 
     vectors = load_vectors(file)
@@ -117,17 +119,18 @@ def _print_near(title: str, near: list[Near]) -> None:
 
 @app.command("cosine")
 def cosine_command(file: File, words: Words) -> None:
-    """The cosines of the angles between some words, as a table."""
+    """Print the cosine similarities between some words as a table."""
     from dragoman.tasks.vectors.files import load_vectors
 
     cosines = load_vectors(file).cosines(words)
-    table = Table(header_style="bold")
-    table.add_column("")
+    screen = new_console()
+    table = new_table(screen, header_style="bold")
+    table.add_column("", overflow="fold")
     for word in words:
-        table.add_column(Text(word), justify="right")
+        table.add_column(Text(word), justify="right", overflow="fold")
     for word, row in zip(words, cosines, strict=True):
         table.add_row(Text(word, "bold"), *(f"{number:.3f}" for number in row))
-    new_console().print(table)
+    screen.print(table)
 
 
 @app.command("plot")
@@ -135,9 +138,9 @@ def plot_command(
     file: File,
     words: Words,
     out: Annotated[Path, typer.Option(help="A .png or .svg file.")],
-    near: Annotated[int, typer.Option(min=0, help="Also so many of the words nearest to each one.")] = 0,
+    near: Annotated[int, typer.Option(min=0, help="Also show this many nearest words of each word.")] = 0,
 ) -> None:
-    """Words as points of a plane: the two directions along which their vectors differ most."""
+    """Draw words as points in a plane, along the two principal components of their vectors."""
     from dragoman.analysis.figures import embedding_figure, save_figure
     from dragoman.tasks.vectors.files import load_vectors
 
@@ -145,7 +148,7 @@ def plot_command(
     topics = vectors.around(words, near)
     if len(topics) < 3:
         raise ConfigurationError(
-            f"a figure needs 3 different words at least, got {len(topics)}; name more, or --near 5"
+            f"a figure needs at least 3 different words, got {len(topics)}; name more, or --near 5"
         )
     shown, groups = list(topics), [f"near {word}" for word in topics.values()] if near else None
     save_figure(embedding_figure(vectors.units(shown), shown, "Word vectors, each at length 1", groups), out)

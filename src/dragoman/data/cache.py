@@ -6,6 +6,7 @@ import atexit
 import functools
 import hashlib
 import json
+import logging
 import os
 import shutil
 import tempfile
@@ -21,6 +22,8 @@ from dragoman.data.tokenizer import Tokenizer
 from dragoman.errors import DataError, DragomanWarning
 
 CHUNK = 1 << 20
+
+logger = logging.getLogger(__name__)
 
 
 def cache_directory() -> Path | None:
@@ -95,8 +98,11 @@ def cached_dataset(
     cache = cache_directory()
     known = directory or (cache and cache / "datasets")
     if known is not None and (known / key / "about.json").is_file():  # then it need not be written
+        logger.info("using the cached dataset %s", known / key)
         return Dataset(known / key)
     place = (directory or _datasets()) / key
     if (place / "about.json").is_file():
         return Dataset(place)
-    return prepare(pairs, place, encoding, splitting, held_out, tokenizers)
+    dataset = prepare(pairs, place, encoding, splitting, held_out, tokenizers)
+    logger.info("prepared the dataset %s", place)
+    return dataset

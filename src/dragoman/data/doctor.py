@@ -185,8 +185,8 @@ def _pair_signs(corpus: Corpus, source: Scan, reference: Scan, first: Array) -> 
     outliers = ratio_outliers(source.characters, reference.characters)
     long = np.flatnonzero(np.maximum(source.words, reference.words) > LONGEST)
     for name, items, advice in (
-        ("the same pair again", repeated, "dragoman data clean removes them"),
-        ("source and reference identical", identical, "right for names and numbers, otherwise not translated"),
+        ("duplicate pairs", repeated, "dragoman data clean removes them"),
+        ("source and target identical", identical, "fine for names and numbers, otherwise untranslated"),
         ("one side far too long for the other", outliers, "dragoman data clean removes them; look at some first"),
         (f"more than {LONGEST:,} words on a side", long, "training leaves them out; cut them into sentences"),
     ):
@@ -199,7 +199,7 @@ def _oddity_signs(corpus: Corpus, source: Scan, reference: Scan) -> Iterator[Fin
         items = np.unique(source.odd[name] + reference.odd[name]).astype(np.int64)
         if len(items):
             yield Finding(
-                name, len(items), "dragoman data clean mends spaces; look at the rest", corpus.examples(items)
+                name, len(items), "dragoman data clean fixes spaces; look at the rest", corpus.examples(items)
             )
 
 
@@ -208,9 +208,9 @@ def _language_signs(corpus: Corpus) -> Iterator[Finding]:
     foreign_source = leaning(corpus.chunks(0), *profiles) > CERTAIN
     foreign_reference = leaning(corpus.chunks(1), *profiles) < -CERTAIN
     for name, mask in (
-        ("source and reference seem exchanged", foreign_source & foreign_reference),
-        ("source seems to be in the reference's language", foreign_source & ~foreign_reference),
-        ("reference seems to be in the source's language", foreign_reference & ~foreign_source),
+        ("source and target seem swapped", foreign_source & foreign_reference),
+        ("source seems to be in the target language", foreign_source & ~foreign_reference),
+        ("target seems to be in the source language", foreign_reference & ~foreign_source),
     ):
         items = np.flatnonzero(mask)
         if len(items):

@@ -75,7 +75,7 @@ def fetch(
     """
     if name not in corpora:
         raise ConfigurationError(
-            f"there is no corpus '{name}' to fetch; there is {', '.join(corpora)} (built-in corpora need no fetching)"
+            f"unknown corpus '{name}'; available: {', '.join(corpora)} (built-in corpora need no download)"
         )
     corpus = corpora[name]
     path = directory / corpus.file_name

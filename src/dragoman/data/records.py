@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
 
 from dragoman.errors import ConfigurationError, DataError
+from dragoman.wording import counted
 
 KEPT_EXAMPLES = 5
 EXCERPT = 60
+UNTRANSLATED = "untranslated"
 
 OnBadLine = Literal["error", "skip"]
 
@@ -53,18 +55,19 @@ class ReadErrors:
     on_bad_line: OnBadLine = "error"
     counts: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[Problem]] = field(default_factory=dict)
-    sink: Callable[[str, str, int, str], None] | None = None  # also told of every one of them
+    sink: Callable[[str, str, int, str], None] | None = None  # called for each of them
+    untranslated: int = 0  # segments without a translation: skipped and counted, never an error
 
     def __post_init__(self) -> None:
         if self.on_bad_line not in get_args(OnBadLine):
-            raise ConfigurationError(f"--on-bad-line is error or skip, not '{self.on_bad_line}'")
+            raise ConfigurationError(f"--on-bad-line must be error or skip, got '{self.on_bad_line}'")
 
     def add(self, reason: str, file: str, line: int, text: str = "", detail: str = "") -> None:
         """`reason` is the same words for all lines of that kind; `detail` and `text` are of this line."""
         excerpt = repr(text if len(text) <= EXCERPT else text[:EXCERPT] + "...") if text else ""
         problem = Problem(reason, file, line, detail, excerpt)
         if self.on_bad_line == "error":
-            raise DataError(f"{problem} (use --on-bad-line skip to leave such lines out and have them counted)")
+            raise DataError(f"{problem} (use --on-bad-line skip to skip and count such lines)")
         self.counts[reason] += 1
         if self.sink is not None:
             self.sink(reason, file, line, text)
@@ -72,16 +75,25 @@ class ReadErrors:
         if len(kept) < KEPT_EXAMPLES:
             kept.append(problem)
 
+    def skip_untranslated(self, file: str, line: int, text: str) -> None:
+        """Count a segment without a translation; a translation file has them until it is finished."""
+        self.untranslated += 1
+        if self.sink is not None:
+            self.sink(UNTRANSLATED, file, line, text)
+
     def __len__(self) -> int:
         return self.counts.total()
 
     def lines(self) -> list[str]:
-        """The account in words, most frequent kind first; empty when nothing was wrong."""
-        told = []
+        """What was skipped, most frequent reason first, with examples; empty when every line was used."""
+        lines = []
+        if self.untranslated:
+            were = "was" if self.untranslated == 1 else "were"
+            lines.append(f"{counted(self.untranslated, 'segment')} without a translation {were} skipped")
         for reason, count in self.counts.most_common():
-            told.append(f"{count:,} line{'s' if count > 1 else ''} left out: {reason}")
-            told += [f"    {problem}" for problem in self.examples[reason]]
-        return told
+            lines.append(f"{counted(count, 'line')} skipped: {reason}")
+            lines += [f"    {problem}" for problem in self.examples[reason]]
+        return lines
 
 
 def clean(text: str) -> str:

@@ -75,7 +75,7 @@ def clean(
     """
     unknown = sorted(set(repairs) - REPAIRS.keys())
     if unknown:
-        raise ConfigurationError(f"there is no repair '{unknown[0]}'; choose from {', '.join(REPAIRS)}")
+        raise ConfigurationError(f"unknown repair '{unknown[0]}'; available: {', '.join(REPAIRS)}")
     reasons = _reasons(corpus, repairs)
     changed: Counter[str] = Counter()
     left_out: Counter[str] = Counter()

@@ -55,14 +55,14 @@ class Source:
 
     def __post_init__(self) -> None:
         if not self.name or "\0" in self.name:
-            raise ConfigurationError(f"{self.name!r} is no file name; give a path, or - for standard input")
+            raise ConfigurationError(f"{self.name!r} is not a file name; give a path, or - for standard input")
         try:
             "a".encode(self.encoding)  # a LookupError also for codecs that are not of text
             known = codecs.lookup(self.encoding).name.replace("-", "_") not in NO_CHARACTER_SETS
         except (LookupError, ValueError):
             known = False
         if not known:
-            raise ConfigurationError(f"there is no text encoding '{self.encoding}'; utf-8, utf-16, latin-1, cp1252 ...")
+            raise ConfigurationError(f"unknown encoding '{self.encoding}'; use utf-8, utf-16, latin-1, cp1252 ...")
 
     @property
     def shown(self) -> str:
@@ -104,7 +104,7 @@ class Source:
         except FileNotFoundError:
             raise DataError(f"{self.name} does not exist; check the path") from None
         except PermissionError:
-            raise DataError(f"{self.shown} may not be read: no permission; ask its owner, or copy it") from None
+            raise DataError(f"{self.shown} cannot be read: permission denied") from None
         except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
             how = f" as {self.compression}; it may be damaged or cut short" if self.compression else ""
             raise DataError(f"{self.shown} cannot be read{how}: {error}") from None

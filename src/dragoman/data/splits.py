@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -15,6 +15,7 @@ from dragoman.graph import Array
 
 TRAINING, VALIDATION, TESTING = 0, 1, 2
 PARTS = ("training", "validation", "testing")
+DEFAULT_SHARES = (0.9, 0.05, 0.05)  # of the commands; `Splitting` defaults to those of the thesis
 FILES = b"data split"  # purpose of a split that is written to files, which a training may then split again
 SPLIT_BEFORE = "The file may have been split with this seed before, or a few sources occur often: try another --seed"
 FAR = 0.25  # of its expected size that a part misses before it is worth a warning ...
@@ -42,6 +43,19 @@ class Splitting:
             raise ConfigurationError(f"a seed is a number from 0 to 2**63 - 1, got {self.seed}")
         if self.by not in ("source", "sample"):
             raise ConfigurationError(f"a split is by 'source' or by 'sample', got '{self.by}'")
+
+
+def as_shares(numbers: Sequence[float]) -> tuple[float, float, float]:
+    """Three shares that add up to 1 or, in per cent, to 100."""
+    whole = 100 if abs(sum(numbers) - 100) <= 1e-6 else 1
+    shares = [number / whole for number in numbers]
+    if len(shares) != 3 or not (min(shares) >= 0 and abs(sum(shares) - 1) <= 1e-9 and shares[0] > 0):
+        given = ",".join(f"{number:g}" for number in numbers)
+        raise ConfigurationError(
+            f"shares of training, validation and testing are three numbers that add up to 100, such as 90,5,5; "
+            f"got {given or 'none'}"
+        )
+    return shares[0], shares[1], shares[2]
 
 
 def assign_parts(

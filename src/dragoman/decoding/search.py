@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, pairwise
@@ -15,6 +16,10 @@ from dragoman.engines.compute import fast_compute
 from dragoman.engines.fused_search import FREE
 from dragoman.errors import ConfigurationError, LabelError, ShapeError
 from dragoman.graph import Array
+from dragoman.graph.operation import current_engine
+from dragoman.wording import counted
+
+logger = logging.getLogger(__name__)
 
 MANY = 256  # sources for which it pays to load kernels; they stay in memory for those that follow
 
@@ -134,10 +139,12 @@ def decode(
         read = Batch.pack([sources[i] for i in chosen])
         asked = request if len(sources) == 1 else request.select(chosen)
         found = at_once(network, method, read, asked)
+        logger.debug("%s: %s", counted(len(chosen), "sentence"), "step by step" if found is None else "fused search")
         return method.search(network, network.encode(read), asked) if found is None else found
 
     batches = [order[start : start + batch] for start in range(0, len(order), batch)]
     with fast_compute(load=len(sources) >= MANY, brief=True):
+        logger.info("decoding %s with the %s engine", counted(len(sources), "sentence"), current_engine())
         for chosen, found in zip(batches, each(write, batches), strict=True):
             for i, hypotheses in zip(chosen, found, strict=True):
                 results[i] = hypotheses

@@ -10,15 +10,16 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, cast
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
+from dragoman.data.splits import DEFAULT_SHARES, as_shares
 from dragoman.data.tokenizer import Kind
 from dragoman.errors import ConfigurationError
 from dragoman.networks import ARCHITECTURES, Configuration, ModelSettings, TransformerSettings
 from dragoman.tasks.recipes import RECIPES, recipe_for
-from dragoman.tasks.renamed import with_current_names
+from dragoman.tasks.renamed import is_saved, with_current_columns, with_current_names
 from dragoman.tasks.start import StartSettings
 
 UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
@@ -39,18 +40,40 @@ Positive = Annotated[int, Field(ge=1)]
 Fraction = Annotated[float, Field(ge=0, lt=1)]
 
 
+def _count_from_one(columns: tuple[int | str, int | str]) -> tuple[int | str, int | str]:
+    if any(isinstance(column, int) and column < 1 for column in columns):
+        raise ValueError(f"columns count from 1 (in version 0.1.0 from 0), got {list(columns)}")
+    return columns
+
+
+Columns = Annotated[tuple[int | str, int | str], AfterValidator(_count_from_one)]
+
+
+def _shares_of_one(given: object) -> object:
+    """Shares in per cent as shares of 1."""
+    try:
+        return as_shares([float(number) for number in given])  # type: ignore[attr-defined]
+    except ConfigurationError as error:
+        raise ValueError(str(error)) from None
+    except (TypeError, ValueError):
+        return given  # which pydantic refuses
+
+
+Shares = Annotated[tuple[float, float, float], BeforeValidator(_shares_of_one)]
+
+
 class DataSettings(Configuration):
     """Where the pairs come from, and how they become labels."""
 
     files: tuple[str, ...] = ()
     format: str | None = None
-    columns: tuple[int | str, int | str] | None = None
+    columns: Columns | None = None
     header: bool | None = None
     languages: tuple[str, str] | None = None
     encoding: str = "utf-8"
     on_bad_line: Literal["error", "skip"] = "error"
     split: Literal["source", "sample", "given"] = "source"
-    shares: tuple[float, float, float] = (0.9, 0.05, 0.05)
+    shares: Shares = DEFAULT_SHARES
     tokenizer: Kind = "wordpiece"
     vocabulary: tuple[int, int] | None = None
     joint: bool = False
@@ -198,11 +221,15 @@ def _built(kind: type[C], settings: Mapping[str, Any], place: str) -> C:
 
 def read_toml(path: Path) -> Settings:
     try:
-        return cast(Settings, with_current_names(tomllib.loads(path.read_text(encoding="utf-8"))))
+        settings = with_current_names(tomllib.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         raise ConfigurationError(f"{path} does not exist; check the path") from None
     except (OSError, ValueError) as error:
         raise ConfigurationError(f"{path} cannot be read as TOML: {error}") from None
+    try:
+        return with_current_columns(settings, saved=is_saved(path))
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{path}: {error}") from None
 
 
 def read_assignments(assignments: Iterable[str]) -> Settings:

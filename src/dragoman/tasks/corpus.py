@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -14,6 +14,7 @@ from dragoman.data.cache import cached_dataset, file_digest
 from dragoman.data.dataset import Dataset, Encoding, Pairs
 from dragoman.data.readers import Layout, Reading, find_format, read_records
 from dragoman.data.readers.aligned import parts as named_files
+from dragoman.data.readers.layout import zero_based
 from dragoman.data.source import STANDARD_INPUT, Source
 from dragoman.data.splits import Splitting
 from dragoman.data.tokenizer import Tokenizer
@@ -107,12 +108,14 @@ def _open_folder(settings: DataSettings) -> Corpus:
 
 def _digest(contents: list[str], settings: DataSettings) -> str:
     """One digest for what is read, and for how it is read."""
-    how = settings.model_dump_json(include={"format", "columns", "header", "languages", "encoding", "on_bad_line"})
+    counted_from_0 = settings.model_copy(update={"columns": zero_based(settings.columns)})  # as version 0.1.0 did
+    included = {"format", "columns", "header", "languages", "encoding", "on_bad_line"}
+    how = counted_from_0.model_dump_json(include=included)
     return hashlib.sha256("\n".join([*contents, how]).encode()).hexdigest()
 
 
 def _layout(settings: DataSettings) -> Layout:
-    return Layout("pairs", settings.columns, settings.header, settings.languages)
+    return Layout("pairs", zero_based(settings.columns), settings.header, settings.languages)
 
 
 def _format_of(name: str, settings: DataSettings) -> str:
@@ -124,9 +127,13 @@ def _reading(settings: DataSettings, *names: str) -> Reading:
     return read_records(files, _layout(settings), settings.format, settings.encoding, settings.on_bad_line)
 
 
-def read_pairs(settings: DataSettings) -> list[Pair]:
-    """All pairs of some files, as they are."""
-    return list(FilePairs(_reading(settings)))
+def read_pairs(settings: DataSettings, tell: Callable[[str], None] = lambda line: None) -> list[Pair]:
+    """All pairs of some files, as they are; `tell` receives a line about each kind of line that was skipped."""
+    reading = _reading(settings)
+    pairs = list(FilePairs(reading))
+    for line in reading.problems.lines():
+        tell(line)
+    return pairs
 
 
 class FilePairs:

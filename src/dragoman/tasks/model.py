@@ -42,7 +42,7 @@ from dragoman.networks import (
 )
 from dragoman.networks.sizes import LONGEST
 from dragoman.networks.tensors import count_values
-from dragoman.tasks.renamed import with_current_names
+from dragoman.tasks.renamed import CONFIGURATION_FORMAT, with_current_names
 from dragoman.training import checkpoints
 from dragoman.training.checkpoints import LATEST, PARTIAL, explain_write_errors, replace_file
 
@@ -315,7 +315,8 @@ def load_tokenizers(facts: ModelMetadata, directory: Path) -> tuple[Tokenizer, T
 
 def save_configuration(settings: Configuration, directory: Path) -> None:
     """The resolved configuration, as the TOML that would give it again; what is None is left out."""
-    text = tomli_w.dumps(settings.model_dump(mode="json", exclude_none=True))
+    dumped = settings.model_dump(mode="json", exclude_none=True)
+    text = tomli_w.dumps({"configuration_format": CONFIGURATION_FORMAT, **dumped})
     replace_file(directory / "configuration.toml", text)
 
 

@@ -9,6 +9,10 @@ from typing import Any
 from dragoman.data.splits import PARTS, unusual_parts
 from dragoman.errors import ConfigurationError, DataError
 from dragoman.tasks.configuration import DataSettings, TranslationConfiguration
+from dragoman.wording import counted
+
+FEWEST = 10  # training pairs that a new model is trained on
+FEW = 1000  # training pairs below which a new model is warned of
 
 CONSEQUENCES = {  # of a part without pairs
     "validation": "nothing is validated, and the last weights are kept instead of the best",
@@ -55,6 +59,25 @@ def refuse_splitting(folder: str, given: Mapping[str, Any]) -> None:
     for name in ("split", "shares"):
         if name in given:
             raise ConfigurationError(f"{folder} is a folder, whose parts are used as they are; leave data.{name} out")
+
+
+def check_enough(counts: Mapping[str, int]) -> None:
+    """Refuse to train a new model on a handful of pairs."""
+    if counts["training"] < FEWEST:
+        raise DataError(
+            f"{counted(counts['training'], 'pair')} to train on: a model needs at least {FEWEST}, and thousands to "
+            "translate sentences it has not seen; add pairs, or start with a built-in corpus: dragoman train phrases"
+        )
+
+
+def few_pairs(counts: Mapping[str, int]) -> list[str]:
+    """A warning, if there are too few training pairs for a useful model."""
+    if counts["training"] >= FEW:
+        return []
+    return [
+        f"only {counts['training']:,} pairs to train on: expect a model that memorizes them and fails on new "
+        "sentences; useful models need 10,000 pairs and more"
+    ]
 
 
 def with_parts(settings: DataSettings, counts: Mapping[str, int]) -> DataSettings:

@@ -109,6 +109,10 @@ class Preparation:
         split = settings.data.model_copy(update={"split": self.corpus.settings.split})
         settings = settings.model_copy(update={"data": parts_of.with_parts(split, counts)})
         parts_of.check_validation(settings, counts)
+        if self.base is None and saved is None:
+            parts_of.check_enough(counts)
+            for warning in parts_of.few_pairs(counts):
+                self.watch.warn(warning)
         for warning in parts_of.warnings_of(settings.data, counts):
             self.watch.warn(warning)
         if self.out is None or saved is None:

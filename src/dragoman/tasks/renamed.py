@@ -1,8 +1,15 @@
-"""Names that version 0.1.0 wrote into its files, and what they are called since."""
+"""How files of earlier versions are read: names that were changed since, and columns that were counted from 0."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
+
+from dragoman.errors import ConfigurationError
+
+CONFIGURATION_FORMAT = 2  # of configuration.toml; version 0.1.0 wrote none and counted data.columns from 0
+MARKER = "configuration_format"
+BESIDE = ("model.json", "weights.safetensors", "checkpoints")  # what lies beside a configuration that a training saved
 
 RENAMED = {
     "network.reference_vocabulary": "target_vocabulary",
@@ -20,3 +27,27 @@ def with_current_names(settings: Any, prefix: str = "") -> Any:
         RENAMED.get(f"{prefix}{name}", name): with_current_names(value, f"{prefix}{name}.")
         for name, value in settings.items()
     }
+
+
+def is_saved(path: Path) -> bool:
+    """Whether a training wrote this configuration into its model directory."""
+    return path.name == "configuration.toml" and any((path.parent / name).exists() for name in BESIDE)
+
+
+def with_current_columns(settings: dict[str, Any], saved: bool) -> dict[str, Any]:
+    """A configuration without its format, whose columns count from 1.
+
+    saved  whether a training wrote it: without a format, it counts from 0 then
+    """
+    format = settings.get(MARKER, 1 if saved else CONFIGURATION_FORMAT)
+    if format not in (1, CONFIGURATION_FORMAT):
+        raise ConfigurationError(
+            f"its {MARKER} is {format!r}, this version reads 1 and {CONFIGURATION_FORMAT}; "
+            "was it written by a later version of Dragoman?"
+        )
+    current = {name: value for name, value in settings.items() if name != MARKER}
+    data = current.get("data")
+    if format == 1 and isinstance(data, dict) and isinstance(data.get("columns"), list):
+        columns = [column + 1 if isinstance(column, int) else column for column in data["columns"]]
+        current["data"] = {**data, "columns": columns}
+    return current

@@ -12,7 +12,7 @@ from dragoman.data.protection import STANDINS, Masked, mask, protected_spans
 from dragoman.data.sentences import pieces
 from dragoman.data.tokenizer import Tokenizer
 from dragoman.graph import Array
-from dragoman.tasks.results import Alternative, Translation
+from dragoman.tasks.results import Alternative, Translation, joint_confidence
 from dragoman.tasks.spans import has_word, without_markup
 
 
@@ -76,9 +76,12 @@ def joined(segments: list[Segment], alternatives: int) -> Translation:
     if not kept:
         return Translation((Alternative("", 0.0),), 0)
     if len(kept) == 1:
-        return Translation(tuple(kept[0].found[:alternatives]))
+        found = tuple(kept[0].found[:alternatives])
+        return Translation(found, confidence=joint_confidence(found[:1]))
     text = "".join(segment.space() + segment.found[0].text.strip() for segment in kept).strip()
-    return Translation((Alternative(text, sum(segment.found[0].score for segment in kept) / len(kept)),), len(kept))
+    best = [segment.found[0] for segment in kept]
+    whole = Alternative(text, sum(piece.score for piece in best) / len(best), sum(piece.tokens for piece in best))
+    return Translation((whole,), len(kept), confidence=joint_confidence(best))
 
 
 def _joined_at_spans(cut: list[str], spans: list[tuple[int, int]]) -> list[str]:

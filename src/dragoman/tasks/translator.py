@@ -182,7 +182,8 @@ class Translator:
             source = spaced(segment.masked.text)
             judge = Judge(lambda texts: self._scorer.likelihoods(source, texts), self._scorer.word_likelihoods)
             text = put_back(restored(text, segment.masked, judge, fixed), segment.masked)
-        return Alternative(text, hypothesis.log_probability / max(1, len(hypothesis.labels) + hypothesis.finished))
+        tokens = len(hypothesis.labels) + hypothesis.finished
+        return Alternative(text, hypothesis.log_probability / max(1, tokens), tokens)
 
     # Explaining
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
+import logging
 import os
 import re
 import shutil
@@ -35,6 +36,8 @@ PARTIAL = ".partial-"
 DAMAGED = "damaged-"
 
 Saved: TypeAlias = tuple[dict[str, Array], dict[str, Any]]  # arrays and state
+
+logger = logging.getLogger(__name__)
 
 
 class DamagedError(FileFormatError):
@@ -89,6 +92,7 @@ class Checkpoints:
                 self._point(BEST, place.name)
             self._point(LATEST, place.name)
             self._forget()
+        logger.info("wrote checkpoint %s%s", place, " (the best so far)" if best else "")
         return place
 
     def _point(self, name: str, target: str) -> None:

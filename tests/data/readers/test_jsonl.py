@@ -16,7 +16,7 @@ def test_keys_are_chosen_by_name(tmp_path: Path) -> None:
     path = write(tmp_path, "a.jsonl", '{"id": 1, "en": "Go.", "es": "¿Qu\\u00e9?"}\r\n{"es": "Sí\\nno", "en": "Yes"}')
     assert fields(path, Layout(columns=("en", "es"))) == [("Go.", "¿Qué?"), ("Yes", "Sí\nno")]
     assert fields(path, Layout("text", columns=("es",))) == [("¿Qué?",), ("Sí\nno",)]
-    with pytest.raises(DataError, match=r"line 1: no key 'source' .expected source, reference"):
+    with pytest.raises(DataError, match=r"line 1: no key 'source' .expected source, target"):
         fields(path)
     with pytest.raises(ConfigurationError, match="JSON has no column numbers; name the keys"):
         fields(path, Layout(columns=(0, 1)))
@@ -35,16 +35,16 @@ def test_nested_objects_are_reached_with_dots(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "reason", "detail"),
     [
-        ("[1]", "not a string", "the reference is a list"),
-        ("{}", "not a string", "the reference is a dict"),
-        ("7", "not a string", "the reference is a int"),
-        ("1.5", "not a string", "the reference is a float"),
-        ("NaN", "not a string", "the reference is a float"),
-        ("true", "not a string", "the reference is a bool"),
-        ("null", "empty reference", ""),
-        ('" "', "empty reference", ""),
-        ('"\\u0000"', "a NUL character", "in the reference"),
-        ('"\\ud800"', "half a surrogate pair", "in the reference"),
+        ("[1]", "not a string", "the target is a list"),
+        ("{}", "not a string", "the target is a dict"),
+        ("7", "not a string", "the target is a int"),
+        ("1.5", "not a string", "the target is a float"),
+        ("NaN", "not a string", "the target is a float"),
+        ("true", "not a string", "the target is a bool"),
+        ("null", "empty target", ""),
+        ('" "', "empty target", ""),
+        ('"\\u0000"', "a NUL character", "in the target"),
+        ('"\\ud800"', "half a surrogate pair", "in the target"),
         ("9" * 5000, "not JSON", None),
     ],
 )
@@ -63,7 +63,7 @@ def test_lines_that_are_no_objects(tmp_path: Path) -> None:
     bad = ["{", "[]", "", "nonsense", "[" * 100_000, '{"source": "a"}']
     read, problems = lines(write(tmp_path, "a.jsonl", "\n".join([*bad, '{"source": "a", "reference": "b"}'])))
     assert read == [7]
-    reasons = ["not JSON", "not a JSON object", "an empty line", "not JSON", "not JSON", "no key 'reference'"]
+    reasons = ["not JSON", "not a JSON object", "an empty line", "not JSON", "not JSON", "no key 'target'"]
     assert account(problems) == list(zip(reasons, range(1, 7), strict=True))
 
 

@@ -59,7 +59,7 @@ def test_rows_keep_their_number_across_batches_and_row_groups(tmp_path: Path) ->
 def test_values_that_are_no_text(tmp_path: Path) -> None:
     path = table(tmp_path, {"source": ["a", "x" * (LONGEST_LINE + 1)], "reference": [[1], [2]]})
     assert account(lines(path)[1]) == [("not a string", 1), ("longer than 1,048,576 characters", 2)]
-    with pytest.raises(DataError, match=r"a.parquet, line 1: not a string \(the reference is a list\)"):
+    with pytest.raises(DataError, match=r"a.parquet, line 1: not a string \(the target is a list\)"):
         fields(path)
     assert fields(table(tmp_path, {"text": ["a"], "label": [3]}), Layout("labelled")) == [("3", "a")]
     assert fields(table(tmp_path, {"text": pa.array(["a", "a"]).dictionary_encode()}), Layout("text")) == [("a",)] * 2

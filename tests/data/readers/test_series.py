@@ -86,7 +86,7 @@ def test_bad_files(tmp_path: Path) -> None:
         read_series(write(tmp_path, "a.csv", "sun,rain\n1,2\n"), columns=("wind",))
     with pytest.raises(DataError, match="line 1: 2 columns, expected at least 8"):
         read_series(str(tmp_path / "a.csv"), columns=(7,))
-    with pytest.raises(DataError, match="has no usable row; 1 line left out: not utf-8"):
+    with pytest.raises(DataError, match="has no usable row; 1 line skipped: not utf-8"):
         read_series(write(tmp_path, "a.csv", b"\xff\n"), on_bad_line="skip")
     with pytest.raises(ConfigurationError, match="there is no column -1"):
         read_series("a.csv", columns=(-1,))

@@ -118,7 +118,7 @@ def test_every_kind_of_bad_line_is_counted_at_its_place(tmp_path: Path, name: st
         ("not utf-8", 2),
         ("a NUL character", 3),
         ("empty source", 4),
-        ("empty reference", 5),
+        ("empty target", 5),
         ("longer than 1,048,576 characters", 6),
     ]
 

@@ -106,21 +106,19 @@ def read_records(
 
 def find_format(source: Source, layout: Layout, name: str | None = None) -> Format:
     """The named format, or the one that the extension tells."""
-    known = f"the formats are {', '.join(FORMATS)}"
+    known = f"available: {', '.join(FORMATS)}"
     if name is not None:
         if name not in FORMATS:
-            raise ConfigurationError(f"there is no format '{name}'; {known}")
+            raise ConfigurationError(f"unknown format '{name}'; {known}")
         found = [FORMATS[name]]
     elif is_two_files(source.name):
         found = [ALIGNED]
     else:
         found = [format for format in FORMATS.values() if source.extension in format.extensions]
     if not found:
-        why = (
-            f"its extension '.{source.extension}' is of no known format" if source.extension else "it has no extension"
-        )
+        why = f"unknown extension '.{source.extension}'" if source.extension else "it has no extension"
         raise DataError(
-            f"the format of {source.shown} is unknown: {why}. Name it with --format; {known}. "
+            f"cannot tell the format of {source.shown}: {why}. Name it with --format; {known}. "
             "(Two line-aligned files are given as one name: train.en,train.es)"
         )
     fitting = [format for format in found if layout.kind in format.kinds]

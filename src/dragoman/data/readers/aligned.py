@@ -58,7 +58,7 @@ def _different_length(two: list[Source], first: Line | None, second: Line | None
     counted = "more" if longer.passes_once else f"{sum(1 for _ in longer.physical_lines()):,}"
     raise DataError(
         f"{longer.shown} has {counted} lines, {shorter.shown} has {line.number - 1:,}; line-aligned files have as many "
-        "(use --on-bad-line skip to leave out the lines without a counterpart, if the others are aligned)"
+        "(use --on-bad-line skip to skip the lines without a counterpart, if the others are aligned)"
     )
 
 

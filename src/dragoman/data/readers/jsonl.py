@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from dragoman.data.readers.layout import Format, Layout, Unusable, as_text, dig
+from dragoman.data.readers.layout import Format, Layout, Unusable, as_text, dig, named_like
 from dragoman.data.records import ReadErrors, Record, make_record
 from dragoman.data.source import Source
 from dragoman.errors import ConfigurationError
 
 
 def read_jsonl(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[Record]:
-    """The keys are the chosen columns, or called like the fields: {"source": "Go.", "reference": "Ve."}."""
+    """The keys are the chosen columns, or called like the fields: {"source": "Go.", "target": "Ve."}."""
     keys = _keys(layout, source)
     for line, text in source.lines(problems):
         try:
-            values = _values(text, keys, layout.fields)
+            values = _values(text, keys, layout)
         except Unusable as why:
             problems.add(why.reason, source.shown, line, text, why.detail)
             continue
@@ -31,7 +31,7 @@ def _keys(layout: Layout, source: Source) -> list[str]:
     return keys
 
 
-def _values(text: str, keys: Sequence[str], fields: Sequence[str]) -> list[str]:
+def _values(text: str, keys: Sequence[str], layout: Layout) -> list[str]:
     if not text.strip():
         raise Unusable("an empty line")
     try:
@@ -40,8 +40,10 @@ def _values(text: str, keys: Sequence[str], fields: Sequence[str]) -> list[str]:
         raise Unusable("not JSON", str(error)) from None
     if not isinstance(found, dict):
         raise Unusable("not a JSON object")
+    if layout.columns is None:
+        keys = named_like(keys, found) or keys
     try:
-        return [as_text(dig(found, key), field) for key, field in zip(keys, fields, strict=True)]
+        return [as_text(dig(found, key), field) for key, field in zip(keys, layout.fields, strict=True)]
     except KeyError as missing:
         raise Unusable(f"no key {missing}", f"expected {', '.join(keys)}") from None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,24 +12,26 @@ from dragoman.errors import ConfigurationError
 
 Kind = Literal["pairs", "text", "labelled"]
 FIELDS: dict[Kind, tuple[str, ...]] = {
-    "pairs": ("source", "reference"),
+    "pairs": ("source", "target"),
     "text": ("text",),
     "labelled": ("label", "text"),
 }
+ALSO_CALLED = {"target": "reference"}  # as version 0.1.0 called it; still read where no columns are chosen
 
 
 @dataclass(frozen=True)
 class Layout:
     """Which fields a record has and where they are found.
 
-    kind       pairs (source, reference), text alone, or labelled text (label, text)
+    kind       pairs (source, target), text alone, or labelled text (label, text)
     columns    of TSV, CSV and Parquet: the columns that hold the fields, by number from 0 or by the name in the header;
-               of JSON Lines: the keys. None: of JSON Lines and Parquet those called like the fields, otherwise the
-               first ones. In JSON Lines and Parquet a dotted name goes into nested objects: "translation.en".
+               of JSON Lines: the keys. None: those called like the fields, in JSON Lines, Parquet and tables with a
+               header (`reference` is read as `target`); otherwise the first ones. In JSON Lines and Parquet a
+               dotted name goes into nested objects: "translation.en".
                Columns that are not chosen (an attribution) are ignored. When none are chosen, every row must have as
                many columns as the first: a tab too many would shift a sentence silently.
     header     whether a table's first line names its columns; None: it does if columns are given by name
-    languages  of TMX and XLIFF: the languages of source and reference ("en" also finds "en-US"); None: in TMX the
+    languages  of TMX and XLIFF: the languages of source and target ("en" also finds "en-US"); None: in TMX the
                header's source language and the other of the first unit, in XLIFF source and target
     """
 
@@ -40,14 +42,14 @@ class Layout:
 
     def __post_init__(self) -> None:
         if self.kind not in FIELDS:
-            raise ConfigurationError(f"there is no kind of record '{self.kind}'; choose {', '.join(FIELDS)}")
+            raise ConfigurationError(f"unknown kind of record '{self.kind}'; available: {', '.join(FIELDS)}")
         if self.columns is not None and len(self.columns) != len(self.fields):
             raise ConfigurationError(
                 f"{len(self.columns)} columns given; {self.kind} need {len(self.fields)}: {', '.join(self.fields)}"
             )
         check_columns(self.columns)
         if self.languages is not None and (len(self.languages) != 2 or not all(self.languages)):
-            raise ConfigurationError(f"languages are two, of source and reference, not {self.languages!r}")
+            raise ConfigurationError(f"languages are two, of source and target, not {self.languages!r}")
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -58,6 +60,17 @@ class Layout:
         if self.header is None:
             return any(isinstance(column, str) for column in self.columns or ())
         return self.header
+
+
+def named_like(fields: Sequence[str], names: Collection[str]) -> list[str] | None:
+    """The names that the fields go by in a file, each by its own or its earlier name; None if one is not there."""
+    found = [field if field in names else ALSO_CALLED.get(field, field) for field in fields]
+    return found if set(found) <= set(names) else None
+
+
+def zero_based(columns: tuple[int | str, ...] | None) -> tuple[int | str, ...] | None:
+    """Columns that a user counts from 1 as `Layout` counts them, from 0; names stay."""
+    return None if columns is None else tuple(c - 1 if isinstance(c, int) else c for c in columns)
 
 
 def check_columns(columns: tuple[int | str, ...] | None) -> None:

@@ -6,7 +6,7 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
-from dragoman.data.readers.layout import Format, Layout, Unusable, as_text, dig
+from dragoman.data.readers.layout import Format, Layout, Unusable, as_text, dig, named_like
 from dragoman.data.readers.table import some
 from dragoman.data.records import ReadErrors, Record, make_record
 from dragoman.data.source import STANDARD_INPUT, Source, require_extra
@@ -58,9 +58,7 @@ def _column(batch: Any, name: str) -> list[Any]:
 
 def _find_columns(names: Sequence[str], source: Source, layout: Layout) -> list[str]:
     """Names of the chosen columns; of those called like the fields, or of the first ones, when none are chosen."""
-    chosen: Sequence[int | str] = layout.columns or layout.fields
-    if layout.columns is None and not set(layout.fields) <= set(names):
-        chosen = range(len(layout.fields))
+    chosen: Sequence[int | str] = layout.columns or named_like(layout.fields, names) or range(len(layout.fields))
     found = []
     for column in chosen:
         name = names[column] if isinstance(column, int) and column < len(names) else column

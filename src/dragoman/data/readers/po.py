@@ -14,8 +14,9 @@ LARGEST = 16 << 20  # characters, some 150,000 entries; translate-toolkit reads 
 
 
 def read_po(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[Record]:
-    """Untranslated, fuzzy and obsolete entries are problems. Each plural form is a pair: msgstr[0] belongs to msgid,
-    the others to msgid_plural.
+    """Each plural form is a pair: msgstr[0] belongs to msgid, the others to msgid_plural.
+
+    Untranslated entries are skipped and counted; fuzzy and obsolete ones are problems.
     """
     entries = 0
     for unit in _units(source):
@@ -23,8 +24,10 @@ def read_po(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[Re
             continue
         entries += 1
         for texts in _forms(unit):
-            reason = _unusable(unit, texts[1])
-            if reason:
+            reason = "an obsolete entry" if unit.isobsolete() else "a fuzzy translation" if unit.isfuzzy() else ""
+            if not unit.isobsolete() and not texts[1].strip():
+                problems.skip_untranslated(source.shown, unit.line_number, texts[0])
+            elif reason:
                 problems.add(reason, source.shown, unit.line_number, texts[0])
             elif record := make_record(texts, layout.fields, source.shown, unit.line_number, problems):
                 yield record
@@ -36,14 +39,6 @@ def _forms(unit: Any) -> list[list[str]]:
     """[source, reference] of an entry, one for each plural form it has."""
     sources, references = (list(getattr(text, "strings", [text])) or [""] for text in (unit.source, unit.target))
     return [[str(sources[min(k, len(sources) - 1)]), str(reference)] for k, reference in enumerate(references)]
-
-
-def _unusable(unit: Any, reference: str) -> str:
-    if unit.isobsolete():
-        return "an obsolete entry"
-    if not reference.strip():
-        return "untranslated"
-    return "a fuzzy translation" if unit.isfuzzy() else ""
 
 
 def _units(source: Source) -> list[Any]:

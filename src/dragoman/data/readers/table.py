@@ -6,7 +6,7 @@ import csv
 from collections import deque
 from collections.abc import Iterator, Sequence
 
-from dragoman.data.readers.layout import Format, Layout
+from dragoman.data.readers.layout import Format, Layout, named_like
 from dragoman.data.records import ReadErrors, Record, clean, make_record
 from dragoman.data.source import LONGEST_LINE, Line, Source
 from dragoman.errors import DataError
@@ -91,7 +91,8 @@ def _records(rows: Iterator[Row], source: Source, layout: Layout, problems: Read
     for line, row in rows:
         blank = len(row) < 2 and not "".join(row).strip()
         if not columns and (header or not blank):
-            columns = find_columns(layout.columns, line, row, header, source) or list(range(len(fields)))
+            chosen = layout.columns or (named_like(fields, [clean(name) for name in row]) if header else None)
+            columns = find_columns(chosen, line, row, header, source) or list(range(len(fields)))
             needed, width = max(columns) + 1, len(row)
             if header:
                 continue

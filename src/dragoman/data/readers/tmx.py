@@ -16,7 +16,10 @@ XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
 def read_tmx(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[Record]:
-    """A unit with several variants of a language gives a pair for each. Inline codes are kept as the text they hold."""
+    """A unit with several variants of a language gives a pair for each. Inline codes are kept as the text they hold.
+
+    Units with an empty translation are skipped and counted.
+    """
     unit_class = require_extra("translate.storage.tmx", source.shown, "TMX").tmxunit
     languages, header_language, units = layout.languages, "", 0
     for name, element in xml_units(source, "tmx", units=("tu",), context=("header",)):
@@ -61,7 +64,9 @@ def _pairs(
             )
     for first in sides[0]:
         for second in sides[1]:
-            if record := make_record([first, second], layout.fields, source.shown, line, problems):
+            if first.strip() and not second.strip():
+                problems.skip_untranslated(source.shown, line, first)
+            elif record := make_record([first, second], layout.fields, source.shown, line, problems):
                 yield record
 
 

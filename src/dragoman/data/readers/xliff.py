@@ -15,7 +15,10 @@ UNFINISHED = ("new", "needs-", "initial")
 
 
 def read_xliff(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[Record]:
-    """Languages given the other way round turn the pairs round. Untranslated and unfinished units are problems."""
+    """Languages given the other way round swap the sides of every pair.
+
+    Units without a translation are skipped and counted; unfinished translations are problems.
+    """
     first = require_extra("translate.storage.xliff", source.shown, "XLIFF").Xliff1Unit
     second = require_extra("translate.storage.xliff2", source.shown, "XLIFF").Xliff2Unit
     turned, units = False, 0
@@ -27,6 +30,9 @@ def read_xliff(source: Source, layout: Layout, problems: ReadErrors) -> Iterator
         units += 1
         unit = (first if name == "trans-unit" else second).createfromxmlElement(element)
         unit.namespace = element.nsmap.get(element.prefix)
+        if not has_entities(element) and not (unit.target or "").strip():
+            problems.skip_untranslated(source.shown, element.sourceline, unit.source or "")
+            continue
         try:
             texts = _texts(unit, element)
         except Unusable as why:
@@ -42,14 +48,11 @@ def read_xliff(source: Source, layout: Layout, problems: ReadErrors) -> Iterator
 def _texts(unit: Any, element: Any) -> list[str]:
     if has_entities(element):
         raise Unusable("an XML entity that is not defined")
-    target = unit.target or ""
-    if not target.strip():
-        raise Unusable("untranslated")
     # of the target in version 1, of the segment in version 2
     state = unit.target_dom.get("state") or element.get("state") or ""
     if state.startswith(UNFINISHED):
         raise Unusable("an unfinished translation", f"state {state}")
-    return [unit.source or "", target]
+    return [unit.source or "", unit.target]
 
 
 def _languages(element: Any) -> tuple[str, str] | None:
