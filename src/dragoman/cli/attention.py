@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import TYPE_CHECKING, Any, cast
 
 from dragoman.errors import ConfigurationError
@@ -20,7 +19,6 @@ class ChosenLayer:
 
     def __init__(self, network: Any, layer: str | None) -> None:
         self.network, self.layer = network, layer
-        self.maximum_length = network.maximum_length
         self.name = ""  # of the layer, once it is known
 
     def alignment(self, batch: Batch) -> Array:
@@ -48,9 +46,8 @@ def layer_figure(translator: Translator, text: str, layer: str | None, head: int
     from dragoman.analysis.figures import attention_figure, heads_figure
     from dragoman.data.tokenizer import MARK
 
-    network, view = ChosenLayer(translator.network, layer), copy.copy(translator)
-    view.network = cast(Any, network)
-    found = view.align(text, translator.translate([text])[0])
+    network = ChosenLayer(translator.network, layer)
+    found = translator.align(text, attention=network.alignment)
     source, reference = (
         [piece.removeprefix(MARK) or "␣" for piece in side] for side in (found.source, found.reference)
     )

@@ -148,11 +148,18 @@ def is_quiet() -> bool:
 
 
 def console(stderr: bool = False) -> Console:
-    """As wide as the terminal or $COLUMNS; else 120 columns. Progress goes to standard error, or nowhere if quiet."""
-    found = Console(stderr=stderr, quiet=stderr and is_quiet())
-    if found.is_terminal or os.environ.get("COLUMNS", "").isdigit():
+    """As wide as the terminal; in a pipe, tables as wide as $COLUMNS (else 120) and text in whole lines.
+
+    Progress goes to standard error, or nowhere if quiet.
+    """
+    quiet = stderr and is_quiet()
+    found = Console(stderr=stderr, quiet=quiet)
+    if found.is_terminal:
         return found
-    return Console(stderr=stderr, width=120, soft_wrap=True, quiet=found.quiet)
+    width = os.environ.get("COLUMNS", "")
+    return Console(
+        stderr=stderr, width=int(width) if width.isdigit() and int(width) else 120, soft_wrap=True, quiet=quiet
+    )
 
 
 def new_table(screen: Console, title: str | None = None, header_style: str = "dim") -> Table:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,8 +81,8 @@ class Scorer:
                 found += np.split(log_probabilities(self.network, batch), batch.offsets[1:-1])
         return found
 
-    def align(self, source: str, target: str) -> Alignment:
-        """The attention from a translation to its source: the last decoder layer, mean of all heads."""
+    def align(self, source: str, target: str, attention: Callable[[Batch], Array] | None = None) -> Alignment:
+        """The attention from a translation to its source: the last decoder layer, mean of all heads, or another one."""
         standins: dict[str, str] = {}
         if self.protect:
             source, target, standins = masked_pair(source, target, 0.0, protected_spans)
@@ -92,7 +92,7 @@ class Scorer:
             add_marks(tokenizer.encode([text])[0], limit)[0]
             for tokenizer, text in zip(self.tokenizers, (source, target), strict=True)
         )
-        weights = self.network.alignment(Batch.pairs([labels], [whole]))[0]
+        weights = (attention or self.network.alignment)(Batch.pairs([labels], [whole]))[0]
         spans = {ord(standin): span for span, standin in standins.items()}
         pieces = (self.tokenizers[0].pieces(labels), self.tokenizers[1].pieces(whole[1:]))
         read, wrote = ([piece.translate(spans) for piece in side] for side in pieces)

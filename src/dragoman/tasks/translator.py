@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dragoman.batch import Batch
 from dragoman.data.dataset import add_marks
 from dragoman.data.protection import EVERY_STANDIN, spaced
 from dragoman.data.scripts import Alphabet
@@ -191,9 +192,15 @@ class Translator:
         """log p(target | source) of given translations, end token included."""
         return self._scorer.score(list(pairs))
 
-    def align(self, source: str, reference: str | None = None) -> Alignment:
-        """The attention from a translation (its own, if none is given) to the source: last decoder, mean of heads."""
-        return self._scorer.align(source, self.translations([source])[0].text if reference is None else reference)
+    def align(
+        self, source: str, reference: str | None = None, attention: Callable[[Batch], Array] | None = None
+    ) -> Alignment:
+        """The attention from a translation (its own, if none is given) to the source: last decoder, mean of heads.
+
+        attention  other weights of a batch of one pair than those of `network.alignment`
+        """
+        text = self.translations([source])[0].text if reference is None else reference
+        return self._scorer.align(source, text, attention)
 
     # Testing analysis
 
