@@ -6,7 +6,7 @@ BIN := .venv/bin
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
-demo: .venv/installed  ## install, train an English-Spanish translator (about a minute and a half), translate with it
+demo: .venv/installed  ## install, train an English-Spanish translator (about a minute), translate with it
 	$(BIN)/dragoman train phrases --preset small --epochs 8 --out demo-model
 	@echo
 	@echo 'The plant is green.'

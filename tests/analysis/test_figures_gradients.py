@@ -102,7 +102,7 @@ def test_a_recurrent_model_beside_untrained_cells_of_its_size(
     assert back.get_title() == f"Cells of this model's sizes (6 → {units}) before training"
     assert list(drawn(errors)) == [*curves, "guessing"]
     assert drawn(errors)["guessing"].get_ydata()[0] == math.log(recall.SYMBOLS)
-    assert errors.get_title().replace("\n", " ") == recall.told()
+    assert errors.get_title().replace("\n", " ") == recall.caption()
     assert value_of(network.source_embedding.table).dtype == np.float32
 
 

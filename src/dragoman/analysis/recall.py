@@ -79,7 +79,7 @@ def recall_curves() -> Mapping[str, list[float]]:
     }
 
 
-def told() -> str:
+def caption() -> str:
     """What is trained, in a line."""
     length = QUESTIONS * (GAP + 2)
     return f"An RNN with weights stretched by {STRETCH:g} recalls a label after {GAP} others, in sequences of {length}"

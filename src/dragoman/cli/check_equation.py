@@ -20,7 +20,7 @@ NO_TESTS = "known only where the source code of Dragoman is checked out"
 
 def as_dict(finding: Finding) -> dict[str, Any]:
     """For JSON, which has no infinity: an error of shapes that do not fit, or of a check that broke, is null."""
-    told: dict[str, Any] = {
+    described: dict[str, Any] = {
         "ids": finding.ids,
         "source": finding.source,
         "title": finding.title,
@@ -30,8 +30,8 @@ def as_dict(finding: Finding) -> dict[str, Any]:
         "errors": {method: _finite(value) for method, value in finding.errors.items()},
     }
     if finding.printed is not None:
-        told |= {"printed": finding.printed, "printed_error": _finite(finding.printed_error)}
-    return told
+        described |= {"printed": finding.printed, "printed_error": _finite(finding.printed_error)}
+    return described
 
 
 def with_details(finding: Finding, ledger: Ledger) -> dict[str, Any]:
@@ -46,15 +46,15 @@ def with_details(finding: Finding, ledger: Ledger) -> dict[str, Any]:
 
 def print_equation(finding: Finding, ledger: Ledger, screen: Console, shown: set[str]) -> None:
     """One equation. Code that was shown before is only named."""
-    told = with_details(finding, ledger)
+    described = with_details(finding, ledger)
     screen.rule(style="dim")
     screen.print(f"{finding.title}: {finding.verdict}", style="bold", highlight=False, markup=False)
     last = ""
-    for name, text in _lines(finding, told):
+    for name, text in _lines(finding, described):
         print_fact(name if name != last else "", text, 13, screen)
         last = name
     again = []
-    for code in told["code"]:
+    for code in described["code"]:
         name = f"{code['file']}: {code['name']}"
         if name in shown:
             again.append(code["name"])
@@ -66,16 +66,16 @@ def print_equation(finding: Finding, ledger: Ledger, screen: Console, shown: set
         print_fact("code above", ", ".join(again), 13, screen)
 
 
-def _lines(finding: Finding, told: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _lines(finding: Finding, described: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "source", finding.source
     yield "ids", ", ".join(finding.ids)
-    for identifier, row in told["statements"].items():
+    for identifier, row in described["statements"].items():
         yield "place", f"{identifier} {row['place']}: {row['statement']}"
     if finding.printed is not None:
         yield "printed", finding.printed
     yield "formula", finding.formula
     yield "worst error", _errors(finding)
-    for name in told["tests"] or [NO_TESTS]:
+    for name in described["tests"] or [NO_TESTS]:
         yield "test", name
 
 
@@ -88,11 +88,11 @@ def _print_code(source: str, screen: Console) -> None:
 
 
 def _errors(finding: Finding) -> str:
-    told = [f"{value:.1e} {method}" for method, value in finding.errors.items()]
+    described = [f"{value:.1e} {method}" for method, value in finding.errors.items()]
     if finding.printed_error is not None:
         wrong = "shapes do not fit" if math.isinf(finding.printed_error) else f"{finding.printed_error:.1e}"
-        told.append(f"{wrong} as printed")
-    return ", ".join(told)
+        described.append(f"{wrong} as printed")
+    return ", ".join(described)
 
 
 def _finite(value: float | None) -> float | None:

@@ -70,9 +70,9 @@ def evaluate(
     with Progress(*columns_shown, console=notices, transient=True, disable=not notices.is_terminal) as progress:
         task = progress.add_task("translating", total=len(pairs))
         analysis = translator.evaluate(pairs, choice, lambda done: progress.update(task, completed=done))
-    told = _write(analysis, translator, name, beam, place)
+    as_text = _write(analysis, translator, name, beam, place)
     if as_json:
-        typer.echo(told)
+        typer.echo(as_text)
         return
     _print(analysis, screen)
     screen.print(f"The whole report: {place / 'report.html'} and report.json", highlight=False, markup=False)
@@ -123,8 +123,8 @@ def _write(analysis: TestingAnalysis, translator: Translator, name: str, beam: i
 
     facts = _facts(translator, name, beam)
     quality = verdict(analysis.bleu.value, analysis.chrf.value, analysis.sentences)
-    told = {"facts": facts, "verdict": asdict(quality), **analysis.as_dict()}
-    text = json.dumps(told, ensure_ascii=False, indent=2)
+    as_text = {"facts": facts, "verdict": asdict(quality), **analysis.as_dict()}
+    text = json.dumps(as_text, ensure_ascii=False, indent=2)
     try:
         (place / "report.json").write_text(text, encoding="utf-8")
         model = "model" if translator.directory is None else translator.directory.resolve().name
@@ -137,7 +137,7 @@ def _write(analysis: TestingAnalysis, translator: Translator, name: str, beam: i
 
 def _facts(translator: Translator, name: str, beam: int) -> dict[str, str]:
     facts = translator.facts
-    data, size = facts.data, facts.network.told()
+    data, size = facts.data, facts.network.summary()
     return {
         "model": f"{translator.directory}: {facts.architecture}, {facts.preset or 'own size'} ({size})",
         "parameters": f"{facts.parameters:,}",

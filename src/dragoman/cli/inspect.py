@@ -87,7 +87,7 @@ def _print_network(network: Any, title: str, screen: Console) -> None:
 def _print_facts(facts: ModelMetadata, made: Any, screen: Console) -> None:
     data, training, network = facts.data, facts.training, facts.network
     parts = ", ".join(f"{count:,} {name}" for name, count in data.parts.items())
-    told = {
+    facts_shown = {
         "trained on": f"{', '.join(data.files)} ({parts}; {data.split_told})",
         "recipe": f"{facts.recipe}, seed {facts.seed}",
         "training": f"{counted(training.get('steps', 0), 'step')}, {counted(training.get('epochs', 0), 'epoch')}, "
@@ -97,7 +97,7 @@ def _print_facts(facts: ModelMetadata, made: Any, screen: Console) -> None:
         "protects": "numbers, addresses, placeholders" if facts.protect else "nothing",
         "dragoman": f"{facts.dragoman}, model format {facts.format}",
     }
-    _print_lines({**told, **_paths(made)}, screen)
+    _print_lines({**facts_shown, **_paths(made)}, screen)
 
 
 def _print_lines(lines: dict[str, str], screen: Console) -> None:
@@ -118,7 +118,7 @@ def _paths(network: Any) -> dict[str, str]:
 
 def _told(network: Any) -> str:
     if not hasattr(network, "block"):
-        return f"{network.told()}, dropout {network.dropout:g}"
+        return f"{network.summary()}, dropout {network.dropout:g}"
     return f"{network.block}-norm, dropout {network.dropout:g}, {network.positions} positions, tied: {network.tied}"
 
 

@@ -7,6 +7,7 @@ import shlex
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Console
 
 from dragoman.cli.options import AsJson, ReadingOptions, console, given_only, hint, new_table, with_reading_options
 
@@ -34,7 +35,6 @@ def plan(
     from dragoman.tasks.corpus import open_corpus
     from dragoman.tasks.parts import check_enough, few_pairs, warnings_of
     from dragoman.tasks.planning import measure
-    from dragoman.training.stopping import format_time
 
     screen = console(stderr=as_json)  # then standard output is for JSON alone
     options = {
@@ -59,29 +59,14 @@ def plan(
     )
     for warning in [*few_pairs(parts), *warnings_of(corpus.settings, parts)]:
         screen.print(f"warning: {warning}", style="yellow", highlight=False, markup=False, soft_wrap=True)
-    measured = []
-    table = new_table(screen, f"On this machine, within {format_time(seconds)}")
-    for heading in ("preset", "parameters", "tokens/s", "memory", "epoch time", "epochs"):
-        table.add_column(heading, justify="left" if heading == "preset" else "right", overflow="fold")
     with fast_compute(tell=lambda text: console(stderr=True).print(text, style="dim", highlight=False)):
-        for name in PRESETS:
-            speed = measure(configuration(merged(given, {"preset": name})), dataset)
-            epochs = speed.steps_within(seconds) / speed.steps_per_epoch
-            measured.append({"preset": name, **_as_dict(speed), "epochs_in_budget": round(epochs, 3)})
-            table.add_row(
-                name,
-                f"{speed.parameters:,}",
-                f"{speed.tokens_per_second:,.0f}",
-                f"{speed.memory / 2**20:,.0f} MB",
-                format_time(speed.epoch_seconds),
-                f"{epochs:.1f}",
-            )
+        speeds = {name: measure(configuration(merged(given, {"preset": name})), dataset) for name in PRESETS}
     if as_json:
-        told = {"corpus": corpus.name, "parts": parts, "vocabularies": vocabularies, "budget_seconds": seconds}
-        typer.echo(json.dumps(told | {"presets": measured}, ensure_ascii=False, indent=2))
+        presets = [{"preset": name, **_as_dict(speed, seconds)} for name, speed in speeds.items()]
+        found = {"corpus": corpus.name, "parts": parts, "vocabularies": vocabularies, "budget_seconds": seconds}
+        typer.echo(json.dumps(found | {"presets": presets}, ensure_ascii=False, indent=2))
         return
-    screen.print(table)
-    screen.print("Memory is that of the arrays; Python and its libraries take about 150 MB more.", style="dim")
+    _print_speeds(speeds, seconds, screen)
     command = ["dragoman", "train", *files]
     within = budget or given["stopping"]["budget"]
     for option, value in (("--architecture", architecture), ("--recipe", recipe), ("--budget", within)):
@@ -90,10 +75,30 @@ def plan(
     hint(screen, f"Next: {shlex.join(command)}")
 
 
-def _as_dict(speed: Speed) -> dict[str, Any]:
+def _print_speeds(speeds: dict[str, Speed], seconds: float, screen: Console) -> None:
+    from dragoman.training.stopping import format_time
+
+    table = new_table(screen, f"On this machine, within {format_time(seconds)}")
+    for heading in ("preset", "parameters", "tokens/s", "memory", "epoch time", "epochs"):
+        table.add_column(heading, justify="left" if heading == "preset" else "right", overflow="fold")
+    for name, speed in speeds.items():
+        table.add_row(
+            name,
+            f"{speed.parameters:,}",
+            f"{speed.tokens_per_second:,.0f}",
+            f"{speed.memory / 2**20:,.0f} MB",
+            format_time(speed.epoch_seconds),
+            f"{speed.steps_within(seconds) / speed.steps_per_epoch:.1f}",
+        )
+    screen.print(table)
+    screen.print("Memory is that of the arrays; Python and its libraries take about 150 MB more.", style="dim")
+
+
+def _as_dict(speed: Speed, seconds: float) -> dict[str, Any]:
     return {
         "parameters": speed.parameters,
         "tokens_per_second": round(speed.tokens_per_second, 1),
         "memory_bytes": int(speed.memory),
         "epoch_seconds": round(speed.epoch_seconds, 3),
+        "epochs_in_budget": round(speed.steps_within(seconds) / speed.steps_per_epoch, 3),
     }

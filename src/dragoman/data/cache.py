@@ -74,8 +74,8 @@ def file_digest(path: Path) -> str:
 
 def dataset_key(contents: Sequence[str], *settings: Any) -> str:
     """One name for the contents (their digests, in order) and everything that decides what becomes of them."""
-    told = json.dumps([VERSION, list(contents), *settings], sort_keys=True)
-    return hashlib.sha256(told.encode()).hexdigest()[:32]
+    described = json.dumps([VERSION, list(contents), *settings], sort_keys=True)
+    return hashlib.sha256(described.encode()).hexdigest()[:32]
 
 
 def cached_dataset(

@@ -30,7 +30,7 @@ class AttentionalDecoder(Layer):
         going_on = lengths > np.arange(lengths.max(initial=0))[:, None]  # [T, B]
         rows = [offsets[:-1][on] + t for t, on in enumerate(going_on)]
         of_y, of_u = self._parts_of_inputs(value_of(y).shape[1])
-        told = deal_rows(linear(y, of_y, self.cells.forward[0].biases), rows=rows)
+        read = deal_rows(linear(y, of_y, self.cells.forward[0].biases), rows=rows)
         s: list[Value] = []
         maps: list[Array] = []
         for t, on in enumerate(going_on):
@@ -40,7 +40,7 @@ class AttentionalDecoder(Layer):
             z, ends = states[-1][0], np.concatenate(([0], np.cumsum(on)))
             if run.maps is not None:
                 maps.append(self.attention.alpha(z, looked, ends))
-            states = self.cells.step(add(told[t], linear(self.attention(z, looked, ends), of_u)), states, ready=True)
+            states = self.cells.step(add(read[t], linear(self.attention(z, looked, ends), of_u)), states, ready=True)
             s.append(states[-1][0])
         if run.maps is not None:
             run.maps.append(np.concatenate(maps, axis=1)[:, None])

@@ -51,7 +51,7 @@ class RecurrentSettings(Configuration):
     activation: Literal["identity", "relu", "logistic", "tanh", "gelu"] = "tanh"
     dropout: float = Field(default=0.0, ge=0, lt=1)
 
-    def told(self) -> str:
+    def summary(self) -> str:
         """Its sizes by the book's letters, and how the decoder hears of the source."""
         attention = f"attention by the {self.score.replace('_', ' ')} score"
         heard = {"initial": "first state", "every_step": "context at every step", "attention": attention}

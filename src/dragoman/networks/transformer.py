@@ -67,7 +67,7 @@ class TransformerSettings(Configuration):
             raise ValueError("concatenated positions leave the table narrower than the output, so they cannot be tied")
         return self
 
-    def told(self) -> str:
+    def summary(self) -> str:
         """Its sizes by the thesis's letters."""
         return f"d = {self.depth}, d_p = {self.perceptron_depth}, h = {self.heads}, tau = {self.layers}"
 

@@ -124,16 +124,16 @@ def gradients(translator: Translator, text: str | None) -> Figure:
         read = labels[:, ::-1] if network.configuration.reversed else labels
         x = embedded(network.source_embedding, read)
         own = {f"this model's {cell.kind.upper()}, trained": adjoint_norms(cell, x)}
-        units, told = cell.units, f"Cells of this model's sizes ({c.depth} → {cell.units}) before training"
+        units, title = cell.units, f"Cells of this model's sizes ({c.depth} → {cell.units}) before training"
     else:
         units, own = c.depth, {}
-        told = f"This model is a Transformer; cells of its depth ({units} → {units}) before training"
+        title = f"This model is a Transformer; cells of its depth ({units} → {units}) before training"
     return figures.gradients_figure(
         untrained_norms(labels, c.source_vocabulary, c.depth, units),
         own,
         recall.recall_curves(),
         math.log(recall.SYMBOLS),
-        (told, recall.told()),
+        (title, recall.caption()),
     )
 
 

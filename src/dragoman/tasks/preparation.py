@@ -225,7 +225,7 @@ class Preparation:
         steps = counted(decisions.planned_steps(s, self.dataset), "step")
         again = ", planned again when the pace changes"
         self.tell(
-            f"{self.network.count():,} parameters ({s.network.told()}), recipe {s.recipe}, "
+            f"{self.network.count():,} parameters ({s.network.summary()}), recipe {s.recipe}, "
             f"{f'about {steps}{again}' if decisions.planned_by_budget(s) else f'at most {steps}'}, "
             f"{counted(s.threads or 1, 'thread')}"
         )

@@ -73,5 +73,5 @@ def _nothing(query: str, equations: Sequence[Equation], ledger: Ledger) -> str:
     known = {i.casefold(): i for equation in equations for i in ids_of(equation)}
     known |= {word: word for equation in equations for word in re.findall(r"\w{3,}", equation.title.casefold())}
     near = [known[name] for name in get_close_matches(query.casefold(), known, NEAR, 0.55)]
-    told = f"near matches: {', '.join(near)}" if near else "give a word, a ledger id or an equation number"
-    return f"no equation matches '{query}'; {told} (`dragoman check` lists all)"
+    advice = f"near matches: {', '.join(near)}" if near else "give a word, a ledger id or an equation number"
+    return f"no equation matches '{query}'; {advice} (`dragoman check` lists all)"
