@@ -21,12 +21,14 @@ TOLD = "dragoman: interrupted\n"
 
 
 def started(*arguments: str | Path) -> subprocess.Popen[str]:
+    """A command that hears SIGINT, also where these tests run in the background and inherit that it is ignored."""
     return subprocess.Popen(
         [*COMMAND, *map(str, arguments)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         encoding="utf-8",
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
