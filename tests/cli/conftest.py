@@ -14,6 +14,8 @@ from tests.tasks.conftest import own_cache, taught, translator, undertrained, wo
 
 __all__ = ["own_cache", "taught", "translator", "undertrained", "word_translator"]
 
+engine_state = sys.modules["dragoman.graph.operation"]  # `dragoman.graph.operation` itself is the decorator
+
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
@@ -21,6 +23,8 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
 
     def command(*arguments: str | Path, stdin: bytes = b"") -> Done:
         capsys.readouterr()
+        for state in ("_engine", "_chosen"):  # a command chooses the engine of its process; restored after the test
+            monkeypatch.setattr(engine_state, state, getattr(engine_state, state))
         monkeypatch.setattr(sys, "argv", ["dragoman", *map(str, arguments)])
         monkeypatch.setattr(sys, "stdin", text_stream(stdin))
         code: object = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import queue
 import subprocess
 import threading
@@ -297,3 +298,15 @@ def test_a_line_that_is_no_sentence(undertrained: Path, run: Run) -> None:
     done = run("translate", undertrained, stdin=b"word " * 300_000)
     assert done.code == 2
     assert "line 1 is longer than 1,048,576 characters" in done.err
+
+
+@pytest.mark.parametrize(("given", "engine"), [("The man sees bread.", "numpy"), ("text.txt", "numba")])
+def test_the_engine_is_chosen_by_the_command_not_by_the_number_of_sentences(
+    given: str, engine: str, undertrained: Path, tmp_path: Path
+) -> None:
+    """One text is not worth loading kernels for; a file of one line uses them all the same."""
+    (tmp_path / "text.txt").write_text("The man sees bread.\n", encoding="utf-8")
+    variables = {name: value for name, value in os.environ.items() if name != "DRAGOMAN_ENGINE"}
+    command = [*COMMAND, "--verbose", "translate", str(undertrained), given]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=variables, check=True)
+    assert f"decoding 1 sentence with the {engine} engine" in done.stderr

@@ -72,8 +72,10 @@ def test_a_training_runs_fast_and_gives_back_what_it_changed() -> None:
     assert state() == AS_BEFORE
 
 
-def test_a_search_and_an_evaluation_use_kernels_that_are_loaded() -> None:
-    network, states = trained(Callback()), []
+def test_a_search_and_an_evaluation_of_any_size_run_on_the_same_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also a single sentence, and also when no kernels are in memory yet."""
+    network, states = small_transformer(depth=16, heads=2), []
+    monkeypatch.delitem(sys.modules, "dragoman.engines.numba", raising=False)
 
     class Watched(type(network)):  # type: ignore[misc]
         def encode(self, batch: Batch) -> Any:
@@ -160,12 +162,6 @@ def test_what_is_chosen_meanwhile_stays() -> None:
     assert state() == ("numba", {2})
 
 
-def test_small_work_loads_no_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "dragoman.engines.numba", raising=False)
-    with fast_compute(load=False):
-        assert state() == ("numpy", {1})
-
-
 def test_an_unknown_engine_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DRAGOMAN_ENGINE", "abacus")
     with pytest.raises(Exception, match="abacus"), fast_compute():
@@ -183,13 +179,13 @@ from dragoman.engines.compute import fast_compute
 def threads():
     return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
 
-with fast_compute(load=False):
+with fast_compute():
     pass
 before = len(threadpool_info())
 import scipy.linalg
 if len(threadpool_info()) == before:
     print("shared")
-with fast_compute(load=False):
+with fast_compute():
     assert threads() == {1}, threadpool_info()
 assert threads() == {2}, threadpool_info()
 """
@@ -200,9 +196,9 @@ from dragoman.engines.compute import fast_compute
 def threads():
     return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
 
-with fast_compute(load=False):
+with fast_compute():
     import scipy.linalg
-    with fast_compute(load=False):
+    with fast_compute():
         assert threads() == {1}, threadpool_info()
     assert threads() == {1}, threadpool_info()
 assert threads() == {2}, threadpool_info()

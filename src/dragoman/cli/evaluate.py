@@ -17,6 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
 from dragoman.analysis.verdict import verdict
+from dragoman.cli.engine import choose_engine
 from dragoman.cli.facts import print_fact
 from dragoman.cli.options import AsJson, ReadingOptions, console, given_only, with_reading_options
 from dragoman.cli.quality import print_verdict
@@ -59,6 +60,7 @@ def evaluate(
     if not pairs:
         raise DataError(f"{name} holds no pairs; name a file of sentence pairs")
     pairs = pairs[:most]
+    choose_engine()
     screen = console()
     place = out or model / "evaluation"
     try:

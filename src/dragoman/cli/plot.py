@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from dragoman.cli.engine import choose_engine
 from dragoman.cli.options import console
 from dragoman.errors import ConfigurationError
 
@@ -42,6 +43,7 @@ def plot(
         raise ConfigurationError(f"--layer and --head choose what `attention` shows; '{figure}' has neither")
     path = out or model / "figures" / f"{figure}.png"
     translator = Translator.load(model)
+    choose_engine(one_text=True)
     if chosen and text is not None:
         save_figure(layer_figure(translator, text, layer, head), path, make=out is None)
     else:  # a readable overview: the last decoder, the mean of its heads

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
+from dragoman.cli.engine import choose_engine
 from dragoman.cli.options import Encoding, Header, OnBadLine
 from dragoman.errors import ConfigurationError
 from dragoman.wording import counted
@@ -74,6 +75,7 @@ def translate(
     if prefix is not None and not one_text:
         raise ConfigurationError("--prefix goes with one TEXT")
     translator = Translator.load(model)
+    choose_engine(one_text)
     number, unseen = 0, Counter[str]()
     with _written(out, None if one_text else given.given) as file:
         for lines in given.chunks():

@@ -21,8 +21,6 @@ from dragoman.wording import counted
 
 logger = logging.getLogger(__name__)
 
-MANY = 256  # sources for which it pays to load kernels; they stay in memory for those that follow
-
 
 class SequenceState(Protocol):
     """Where a decoding stands; one row for each sequence being written."""
@@ -126,7 +124,7 @@ def decode(
     numbers   what random draws depend on besides the seed; default: the places of the sources in the list
     each      runs the batches, one after the other or on threads
 
-    Runs with one BLAS thread a thread, and on kernels where they are in memory or the sources are many.
+    Runs on the fastest engine, with one BLAS thread for each thread.
     An empty source is handed to the network as it is; for a language model, all are: `[[]] * n` with prefixes.
     """
     if batch < 1:
@@ -143,7 +141,7 @@ def decode(
         return method.search(network, network.encode(read), asked) if found is None else found
 
     batches = [order[start : start + batch] for start in range(0, len(order), batch)]
-    with fast_compute(load=len(sources) >= MANY, brief=True):
+    with fast_compute():
         logger.info("decoding %s with the %s engine", counted(len(sources), "sentence"), current_engine())
         for chosen, found in zip(batches, each(write, batches), strict=True):
             for i, hypotheses in zip(chosen, found, strict=True):

@@ -7,14 +7,12 @@ first one changes the settings, the last one restores them.
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Lock
 from typing import Any
 
-from dragoman.engines import KEEP, READ_ONLY, fastest, kernels_kept
-from dragoman.errors import DragomanWarning
+from dragoman.engines import fastest
 from dragoman.graph.operation import current_engine, engine_chosen, switch_engine
 
 _lock = Lock()
@@ -61,27 +59,25 @@ def _release_control() -> None:
 
 
 @contextmanager
-def fast_compute(load: bool = True, tell: Callable[[str], None] | None = None, brief: bool = False) -> Iterator[None]:
+def fast_compute(tell: Callable[[str], None] | None = None) -> Iterator[None]:
     """Compute with single-threaded BLAS and the fastest engine, then restore the previous settings.
 
-    load   False: the work is too small to pay for loading kernels (a second, longer if they must be compiled), so they
-           are used only if they are already in memory
-    tell   receives messages about slow starts (kernels that are compiled for the first time)
-    brief  the work takes less time than compiling: without a cache for kernels, the NumPy engine runs
+    tell  receives messages about slow starts (kernels that are compiled for the first time)
 
-    An engine that was chosen with `use_engine` or `use_fastest` is left alone.
+    The engine is the same for every computation of a process, however small. One that was chosen with `use_engine` or
+    `use_fastest` is left alone.
     """
-    _enter(load, tell, brief)
+    _enter(tell)
     try:
         yield
     finally:
         _leave()
 
 
-def _enter(load: bool, tell: Callable[[str], None] | None, brief: bool) -> None:
+def _enter(tell: Callable[[str], None] | None) -> None:
     global _running, _restore
     with _lock:
-        wanted = _wanted_engine(load, tell, brief)  # first: it may raise
+        wanted = current_engine() if engine_chosen() else fastest(tell)  # first: it may raise
         _limit_libraries()
         if not _running:
             before = current_engine()
@@ -102,14 +98,3 @@ def _leave() -> None:
         _running -= 1
         if not _running and _restore is not None:
             _restore()
-
-
-def _wanted_engine(load: bool, tell: Callable[[str], None] | None, brief: bool) -> str:
-    engine, loaded = current_engine(), "dragoman.engines.numba" in sys.modules
-    if engine_chosen() or not (load or loaded):
-        return engine
-    if brief and engine != "numba" and not kernels_kept():
-        if load:
-            warnings.warn(f"{READ_ONLY}, so the slower NumPy engine runs; {KEEP}", DragomanWarning, stacklevel=2)
-        return engine
-    return fastest(tell)

@@ -26,8 +26,6 @@ from dragoman.loss.regularization import Regularization
 from dragoman.operations import cross_entropy, linear_cross_entropy, log_error, mean_squared_error, reshape
 from dragoman.operations.shapes import check_shapes
 
-MANY = 10_000  # rows whose evaluation pays for loading kernels
-
 
 class Differentiable(Protocol):
     """What the loss index asks of a network."""
@@ -157,7 +155,7 @@ class LossIndex:
 
     def evaluate(self, network: Differentiable, batch: Batch) -> Loss:
         """The loss of a batch, nothing recorded and nothing dropped."""
-        with fast_compute(load=len(batch.labels) >= MANY, brief=True):
+        with fast_compute():
             error, hits = self.error(network.plain(batch), batch)
         return self._loss(network, float(error), hits, batch.weight)
 

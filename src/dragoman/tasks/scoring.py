@@ -74,7 +74,7 @@ class Scorer:
         """log p of each token of some translations of a source, the end token included."""
         limit, found = self.network.maximum_length, list[Array]()
         read = add_marks(self.tokenizers[0].encode([source])[0], limit)[0]
-        with fast_compute(load=False, brief=True):
+        with fast_compute():
             for start in range(0, len(targets), BATCH):
                 some = [add_marks(labels, None)[0] for labels in targets[start : start + BATCH]]
                 batch = Batch.pairs([read] * len(some), [each if limit is None else each[: limit + 1] for each in some])

@@ -22,7 +22,6 @@ from dragoman.data.scripts import Alphabet
 from dragoman.data.splits import collapsed
 from dragoman.data.tokenizer import Tokenizer
 from dragoman.decoding import Hypothesis, decode
-from dragoman.decoding.search import MANY
 from dragoman.engines.compute import fast_compute
 from dragoman.errors import ConfigurationError, DataError, DragomanWarning
 from dragoman.graph import Array
@@ -227,7 +226,7 @@ class Translator:
         self._scorer.check_lengths(pairs)
         found: list[Sentence] = []
         size = 8 * BATCH
-        with fast_compute(load=len(pairs) >= MANY, brief=True):
+        with fast_compute():
             for start in range(0, len(pairs), size):
                 chunk = list(pairs[start : start + size])
                 written = self.translations([source for source, _ in chunk], options)
