@@ -41,13 +41,13 @@ def run(arguments: argparse.Namespace, name: str) -> dict[str, Any]:
     """Train and test one architecture in this process."""
     from threadpoolctl import threadpool_limits
 
-    from dragoman.tasks.model import load_testing
-    from dragoman.tasks.training import train_translator
-    from dragoman.tasks.translator import DecodingOptions
+    from dragoman.tasks.training import train_model
+    from dragoman.tasks.translation.testing import load_testing
+    from dragoman.tasks.translation.translator import DecodingOptions
     from dragoman.training import History
 
     out = Path(arguments.work) / name
-    translator, _ = train_translator(settings(arguments, name), out, tell=lambda text: print(text, file=sys.stderr))
+    translator, _ = train_model(settings(arguments, name), out, tell=lambda text: print(text, file=sys.stderr))
     with threadpool_limits(1):
         found = translator.evaluate(load_testing(out), DecodingOptions(beam=4))
     history = History(out / "history.jsonl").lines()

@@ -21,9 +21,9 @@ import numpy as np
 
 from dragoman.data.builtin import built_in
 from dragoman.tasks.configuration import merged
-from dragoman.tasks.model import load_testing
-from dragoman.tasks.training import train_translator
-from dragoman.tasks.translator import DecodingOptions, Translator
+from dragoman.tasks.training import train_model
+from dragoman.tasks.translation.testing import load_testing
+from dragoman.tasks.translation.translator import DecodingOptions, Translator
 
 Pair = tuple[str, str]
 LONGEST = 8  # words in a source sentence of the base model
@@ -63,7 +63,7 @@ def write(path: Path, pairs: list[Pair]) -> str:
 
 def train(settings: dict[str, Any], out: Path) -> Translator:
     """Train the model in `out`, or load it if it is already there."""
-    return train_translator(settings, out)[0]
+    return train_model(settings, out)[0]
 
 
 def row(name: str, translator: Translator, old: list[Pair], new: list[Pair]) -> dict[str, Any]:

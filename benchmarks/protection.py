@@ -256,7 +256,7 @@ def measure(lexicon: Judge, model: Path, pairs: list[tuple[str, str]], count: in
     from sacrebleu.metrics.chrf import CHRF
 
     from dragoman import Translator
-    from dragoman.tasks.model import load_testing
+    from dragoman.tasks.translation.testing import load_testing
 
     translator = Translator.load(model)
     sentences: list[Sentence] = []

@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF
 
-    from dragoman.tasks.training import train_translator
+    from dragoman.tasks.training import train_model
     from dragoman.training import Checkpoints, History
 
     work = Path(arguments.work)
@@ -53,9 +53,9 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         "network": {"dropout": arguments.dropout},
         "stopping": {"epochs": arguments.epochs},
     }
-    translator, _ = train_translator(settings, out)
+    translator, _ = train_model(settings, out)
     part = _validation(settings, translator.facts.seed)
-    pairs = list(islice(zip(part.texts("source"), part.texts("reference"), strict=True), SCORED))
+    pairs = list(islice(zip(part.texts("source"), part.texts("target"), strict=True), SCORED))
     sources, references = [source for source, _ in pairs], [[reference for _, reference in pairs]]
     written = translator.translate(sources, beam=4)
     found = Checkpoints(out / "checkpoints").load()
@@ -87,7 +87,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def _validation(settings: dict[str, Any], seed: int) -> Any:
     from dragoman.tasks.configuration import configuration
-    from dragoman.tasks.corpus import open_corpus
+    from dragoman.tasks.translation.corpus import open_corpus
 
     return open_corpus(configuration(settings).data).dataset(seed).part("validation")
 

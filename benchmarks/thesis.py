@@ -55,9 +55,9 @@ def run(arguments: argparse.Namespace, preset: str) -> dict[str, Any]:
 
     from threadpoolctl import threadpool_limits
 
-    from dragoman.tasks.model import load_testing
-    from dragoman.tasks.training import train_translator
-    from dragoman.tasks.translator import DecodingOptions
+    from dragoman.tasks.training import train_model
+    from dragoman.tasks.translation.testing import load_testing
+    from dragoman.tasks.translation.translator import DecodingOptions
     from dragoman.training import Callback, History, Record
 
     class Tell(Callback):
@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace, preset: str) -> dict[str, Any]:
             print(text, file=sys.stderr, flush=True)
 
     out = place(arguments, preset)
-    translator, outcome = train_translator(settings(arguments, preset), out, Tell())
+    translator, outcome = train_model(settings(arguments, preset), out, Tell())
     trained = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     with threadpool_limits(1):
         found = translator.evaluate(load_testing(out), DecodingOptions(beam=arguments.beam))

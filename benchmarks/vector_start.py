@@ -21,7 +21,7 @@ import numpy as np
 
 from dragoman import Translator, WordVectors, preset
 from dragoman.analysis.testing import TestingAnalysis
-from dragoman.tasks.translator import DecodingOptions
+from dragoman.tasks.translation.translator import DecodingOptions
 
 TESTED = 2000
 Pair = tuple[str, str]

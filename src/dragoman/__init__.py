@@ -19,7 +19,7 @@ _HOMES = {
     "gradient_check": "dragoman.graph",
     "operation": "dragoman.graph",
     "Transformer": "dragoman.networks",
-    "Translator": "dragoman.tasks.translator",
+    "Translator": "dragoman.tasks.translation.translator",
     "TransformerConfiguration": "dragoman.networks",
     "WordVectors": "dragoman.tasks.vectors.words",
     "preset": "dragoman.networks",

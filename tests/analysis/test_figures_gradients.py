@@ -16,8 +16,8 @@ from dragoman.analysis.figures import as_svg, gradients_figure
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Array, value_of
 from dragoman.networks import EncoderDecoder, RecurrentConfiguration, Transformer, TransformerConfiguration
-from dragoman.tasks import figures
-from dragoman.tasks.figures import SEQUENCES, STEPS, gradients
+from dragoman.tasks.translation import figures
+from dragoman.tasks.translation.figures import SEQUENCES, STEPS, gradients
 
 LABELS = np.arange(7) % 5
 TITLES = ("a long title on the left " * 4, "a long title on the right " * 4)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from dragoman import Translator
-from dragoman.tasks.results import joint_confidence
-from dragoman.tasks.translator import Alternative, DecodingOptions, Translation
+from dragoman.tasks.translation.results import joint_confidence
+from dragoman.tasks.translation.translator import Alternative, DecodingOptions, Translation
 from tests.cli.running import Run
 from tests.tasks.models import PAIRS
 

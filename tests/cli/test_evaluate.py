@@ -13,9 +13,9 @@ import pytest
 
 from dragoman import Translator
 from dragoman.analysis.verdict import verdict
-from dragoman.tasks.model import load_testing
-from dragoman.tasks.training import train_translator
-from dragoman.tasks.translator import DecodingOptions
+from dragoman.tasks.training import train_model
+from dragoman.tasks.translation.testing import load_testing
+from dragoman.tasks.translation.translator import DecodingOptions
 from tests.cli.running import Run
 from tests.tasks.models import PAIRS, tiny, write_pairs
 
@@ -119,7 +119,7 @@ def test_without_matplotlib_the_page_has_no_figures(model: Path, run: Run) -> No
 def test_a_figure_that_cannot_be_drawn_costs_no_evaluation(tmp_path: Path, run: Run) -> None:
     """A vocabulary of characters has no words to show."""
     settings = tiny({"data": {"tokenizer": "characters"}, "stopping": {"epochs": None, "steps": 2}})
-    train_translator(settings, tmp_path / "m")
+    train_model(settings, tmp_path / "m")
     done = run("evaluate", tmp_path / "m", "--beam", "1", "--most", "5")
     assert done.code == 0, done.err
     assert report(tmp_path / "m" / "evaluation")["sentences"] == 5
@@ -157,7 +157,7 @@ def test_a_model_without_testing_pairs(tmp_path: Path, model: Path, run: Run) ->
     assert done.code == 2
     assert "keeps no testing pairs; name a file of pairs to evaluate on" in done.err
     settings = tiny({"data": {"shares": [0.9, 0.1, 0.0]}, "stopping": {"epochs": None, "steps": 1}})
-    train_translator(settings, tmp_path / "m")
+    train_model(settings, tmp_path / "m")
     done = run("evaluate", tmp_path / "m")
     assert done.code == 2
     assert "its own testing part holds no pairs; name a file of sentence pairs" in done.err

@@ -13,7 +13,7 @@ import typer
 import dragoman
 from dragoman import Translator
 from dragoman.cli import app
-from dragoman.tasks.training import train_translator
+from dragoman.tasks.training import train_model
 from dragoman.training.workers import keep_freed_memory
 from tests.cli.running import Run
 from tests.tasks.models import PAIRS, tiny, write_pairs
@@ -115,7 +115,7 @@ def test_the_package_runs_as_a_module_and_shows_only_its_own_names() -> None:
 def test_only_the_train_command_changes_how_the_process_allocates(undertrained: Path, tmp_path: Path, run: Run) -> None:
     keep_freed_memory.cache_clear()
     Translator.load(undertrained).translate(["The man sees bread."])
-    train_translator(tiny(), None)
+    train_model(tiny(), None)
     assert keep_freed_memory.cache_info().currsize == 0
     write_pairs(tmp_path / "pairs.tsv", PAIRS)
     done = run(

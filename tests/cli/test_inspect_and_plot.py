@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.tasks.figures import FIGURES
 from dragoman.tasks.model import load_metadata
+from dragoman.tasks.translation.figures import FIGURES
 from tests.cli.running import Run, dragoman
 from tests.tasks.models import pairs_file
 

@@ -11,8 +11,9 @@ import pytest
 from dragoman.data.splits import PARTS, Splitting, assign_parts
 from dragoman.tasks import planning
 from dragoman.tasks.configuration import read_toml
-from dragoman.tasks.model import load_metadata, load_testing
+from dragoman.tasks.model import load_metadata
 from dragoman.tasks.planning import Speed
+from dragoman.tasks.translation.testing import load_testing
 from tests.cli.running import Done, Run
 from tests.tasks.models import PAIRS, pairs_file, told_history, write_pairs
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from dragoman.tasks import planning
-from dragoman.tasks.configuration import TranslationConfiguration
+from dragoman.tasks.configuration import TrainingConfiguration
 from dragoman.tasks.planning import Speed
 from tests.cli.running import Run
 from tests.tasks.models import PAIRS, pairs_file, write_pairs
@@ -20,11 +20,11 @@ STEP = {64: 0.01, 128: 0.04, 256: 0.2}  # seconds, by depth
 
 
 @pytest.fixture
-def measured(monkeypatch: pytest.MonkeyPatch) -> list[TranslationConfiguration]:
+def measured(monkeypatch: pytest.MonkeyPatch) -> list[TrainingConfiguration]:
     """What was measured; nothing is, for it takes seconds."""
-    found: list[TranslationConfiguration] = []
+    found: list[TrainingConfiguration] = []
 
-    def measure(settings: TranslationConfiguration, dataset: Any) -> Speed:
+    def measure(settings: TrainingConfiguration, dataset: Any) -> Speed:
         found.append(settings)
         return Speed(1000 * settings.network.depth, STEP[settings.network.depth], 5000.0, 100, 1.0, 50 * 2**20)
 
@@ -32,7 +32,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[TranslationConfiguration]:
     return found
 
 
-def test_every_preset_is_measured_and_told(run: Run, measured: list[TranslationConfiguration]) -> None:
+def test_every_preset_is_measured_and_told(run: Run, measured: list[TrainingConfiguration]) -> None:
     done = run("plan", pairs_file(), "--budget", "10m")
     assert (done.code, done.err) == (0, "")
     assert [settings.preset for settings in measured] == ["small", "medium", "large"]
@@ -43,7 +43,7 @@ def test_every_preset_is_measured_and_told(run: Run, measured: list[TranslationC
     assert rows["small"] == ["small", "64,000", "5,000", "50 MB", "2 s", "269.5"]
     assert rows["medium"] == ["medium", "128,000", "5,000", "50 MB", "5 s", "107.8"]
     assert rows["large"] == ["large", "256,000", "5,000", "50 MB", "21 s", "25.7"]
-    assert re.search(r"\d+ training pairs", done.out)
+    assert re.search(r"\d+ pairs to train on", done.out)
 
 
 @pytest.mark.usefixtures("measured")
@@ -57,7 +57,7 @@ def test_as_json(run: Run) -> None:
     small = found["presets"][0]
     assert (small["parameters"], small["tokens_per_second"], small["memory_bytes"]) == (64000, 5000.0, 50 * 2**20)
     assert small["epochs_in_budget"] == pytest.approx(269.5, abs=0.05)
-    assert "training pairs" in done.err, "notices leave standard output alone"
+    assert "pairs to train on" in done.err, "notices leave standard output alone"
 
 
 @pytest.mark.usefixtures("measured")

@@ -11,7 +11,7 @@ import pytest
 
 from dragoman import Translator
 from dragoman.analysis import figures
-from dragoman.tasks.training import train_translator
+from dragoman.tasks.training import train_model
 from tests.cli.running import Run
 from tests.tasks.models import tiny
 
@@ -86,7 +86,7 @@ def test_what_there_is_not(arguments: list[str], expected: str, undertrained: Pa
 def test_a_recurrent_network_has_one_head_or_none(tmp_path: Path, run: Run, drawn: Drawn) -> None:
     for name in ("gru-attention", "gru"):
         settings = {"architecture": name, "network": {"depth": 8}, "stopping": {"epochs": None, "steps": 1}}
-        train_translator({**tiny({}), **settings, "network": {"depth": 8}}, tmp_path / name)
+        train_model({**tiny({}), **settings, "network": {"depth": 8}}, tmp_path / name)
     assert drawn(tmp_path / "gru-attention", "--layer", "1")[3] == "decoder.attention, head 1"
     done = run("plot", tmp_path / "gru", "attention", "--text", TEXT, "--layer", "1")
     assert done.code == 2

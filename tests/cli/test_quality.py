@@ -9,8 +9,8 @@ import pytest
 from dragoman import Translator
 from dragoman.analysis.verdict import verdict
 from dragoman.errors import NonFiniteError
-from dragoman.tasks.model import load_testing
-from dragoman.tasks.translator import DecodingOptions
+from dragoman.tasks.translation.testing import load_testing
+from dragoman.tasks.translation.translator import DecodingOptions
 from tests.cli.running import Done, Run
 from tests.cli.test_train import SMALL
 from tests.tasks.models import pairs_file

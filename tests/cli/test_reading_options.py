@@ -12,8 +12,9 @@ import pytest
 
 from dragoman.tasks import planning
 from dragoman.tasks.configuration import read_toml
-from dragoman.tasks.model import load_metadata, load_testing
+from dragoman.tasks.model import load_metadata
 from dragoman.tasks.planning import Speed
+from dragoman.tasks.translation.testing import load_testing
 from tests.cli.running import Run
 from tests.tasks.models import PAIRS
 

@@ -18,10 +18,11 @@ import pytest
 from dragoman.cli.train import next_commands
 from dragoman.data.toys import _Size
 from dragoman.tasks import decisions
-from dragoman.tasks.configuration import TranslationConfiguration, configuration, read_toml
-from dragoman.tasks.model import load_metadata, save_testing
+from dragoman.tasks.configuration import TrainingConfiguration, configuration, read_toml
+from dragoman.tasks.model import load_metadata
 from dragoman.tasks.planning import Speed
 from dragoman.tasks.training import locked
+from dragoman.tasks.translation.testing import save_testing
 from tests.cli.running import COMMAND, Run, dragoman, start
 from tests.tasks.models import PAIRS, WORD_PAIRS, pairs_file, told_history, write_pairs
 
@@ -32,7 +33,7 @@ SMALL = [
 ]
 
 
-def resolved(model: Path) -> TranslationConfiguration:
+def resolved(model: Path) -> TrainingConfiguration:
     return configuration(read_toml(model / "configuration.toml"))
 
 
@@ -124,14 +125,14 @@ class Asked(Exception):
 def asked(run: Run, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The configuration and the directory that a command would train with."""
 
-    def configured(*arguments: str | Path) -> tuple[TranslationConfiguration, Path]:
+    def configured(*arguments: str | Path) -> tuple[TrainingConfiguration, Path]:
         found: list[Any] = []
 
         def stop(given: Any, out: Path, *_: Any) -> None:
             found.append((configuration(given), out))
             raise Asked
 
-        monkeypatch.setattr("dragoman.tasks.training.train_translator", stop)
+        monkeypatch.setattr("dragoman.tasks.training.train_model", stop)
         with pytest.raises(Asked):
             run("train", *arguments)
         return found[0]

@@ -14,7 +14,7 @@ import pytest
 from dragoman import Translator
 from dragoman.cli.inputs import TOGETHER, as_they_come
 from dragoman.errors import DataError
-from dragoman.tasks.translator import DecodingOptions
+from dragoman.tasks.translation.translator import DecodingOptions
 from tests.cli.running import COMMAND, Run, dragoman, start, text_stream
 from tests.tasks.models import PAIRS
 

@@ -24,12 +24,13 @@ from dragoman.data.augmentation import (
     share_of,
     words,
 )
-from dragoman.data.dataset import Encoding, Part, prepare
+from dragoman.data.dataset import Part, prepare
+from dragoman.data.pair_encoding import Encoding
 from dragoman.data.protection import STANDINS, mask_pair
 from dragoman.data.splits import Splitting
 from dragoman.errors import DragomanWarning
 from dragoman.tasks.configuration import merged
-from dragoman.tasks.training import train_translator
+from dragoman.tasks.training import train_model
 from tests.tasks.models import tiny, write_pairs
 
 ADJECTIVES = {"red": "rojo", "blue": "azul", "green": "verde", "old": "viejo", "small": "pequeño", "new": "nuevo"}
@@ -53,7 +54,7 @@ def standins_in(text: str) -> list[str]:
 def shown(part: Part, side: int) -> list[str]:
     """What a network is trained on, as text."""
     dataset = part.dataset
-    return dataset.tokenizers[side].decode([dataset.labels[side][i] for i in part.samples])
+    return dataset.tokenizers[side].decode([dataset.encoded[side][i] for i in part.samples])
 
 
 def test_a_corpus_without_a_single_span_teaches_standins(tmp_path: Path) -> None:
@@ -86,7 +87,7 @@ def test_the_same_corpus_gives_the_same_labels_in_any_order(tmp_path: Path) -> N
     for side in (0, 1):
         assert one.tokenizers[side].to_json() == other.tokenizers[side].to_json()
         for place, i in enumerate(shuffled):
-            np.testing.assert_array_equal(other.labels[side][place], one.labels[side][i])
+            np.testing.assert_array_equal(other.encoded[side][place], one.encoded[side][i])
 
 
 def test_words_are_linked_with_their_translations() -> None:
@@ -168,7 +169,7 @@ def test_a_training_with_a_pair_of_30_000_words_begins(tmp_path: Path, monkeypat
     started = time.process_time()
     settings = {"data": {"files": [write_pairs(tmp_path / "long.tsv", pairs)]}, "stopping": {"steps": 2}}
     with pytest.warns(DragomanWarning, match="3 pairs"):
-        train_translator(merged(tiny(), settings))
+        train_model(merged(tiny(), settings))
     assert time.process_time() - started < 60
 
 

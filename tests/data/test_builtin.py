@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from dragoman.data.builtin import NAMES, built_in
-from dragoman.data.dataset import Encoding, prepare
+from dragoman.data.dataset import prepare
+from dragoman.data.pair_encoding import Encoding
 from dragoman.data.splits import Splitting
 from dragoman.errors import ConfigurationError
 
@@ -30,7 +31,7 @@ def test_the_plant_is_green_is_never_trained_on(by: str, seed: int, tmp_path: Pa
     splitting = Splitting(by=by, seed=seed)  # type: ignore[arg-type]
     dataset = prepare(few, tmp_path / "d", Encoding("words"), splitting, corpus.held_out)
     testing = dataset.part("testing")
-    found = dict(zip(testing.texts("source"), testing.texts("reference"), strict=True))
+    found = dict(zip(testing.texts("source"), testing.texts("target"), strict=True))
     assert found[pair[0]] == pair[1]
     assert pair[0] not in set(dataset.part("training").texts("source"))
 

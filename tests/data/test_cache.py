@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.data.cache import cache_directory, cached_dataset, file_digest
-from dragoman.data.dataset import Encoding
+from dragoman.data.pair_encoding import Encoding
 from dragoman.data.splits import Splitting
 from dragoman.errors import DataError
 from tests.data.test_doctor import SOUND
@@ -32,8 +32,8 @@ def test_a_second_start_reads_nothing(tmp_path: Path) -> None:
     [
         {"contents": ["other"]},
         {"contents": ["digest", "digest"]},
-        {"encoding": Encoding(kind="bpe")},
-        {"encoding": Encoding(maximum=(9, None))},
+        {"schema": Encoding(kind="bpe")},
+        {"schema": Encoding(maximum=(9, None))},
         {"splitting": Splitting(seed=1)},
         {"held_out": [SOUND[0][0]]},
     ],
@@ -55,7 +55,7 @@ def test_pairs_by_part_are_another_dataset_and_are_found_again(tmp_path: Path) -
 
 def test_given_tokenizers_count_too(tmp_path: Path) -> None:
     first = cached_dataset(SOUND, ["digest"], directory=tmp_path)
-    kept = cached_dataset(SOUND, ["digest"], tokenizers=(first.tokenizers[0], first.tokenizers[1]), directory=tmp_path)
+    kept = cached_dataset(SOUND, ["digest"], encoders=first.encoders, directory=tmp_path)
     assert kept.directory != first.directory
     assert kept.tokenizers[0].to_json() == first.tokenizers[0].to_json()
 

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from dragoman.batch import END, PAD, START, Batch
 from dragoman.data.batching import Batching, BatchStream, plan_epoch
-from dragoman.data.dataset import VERSION, Dataset, Encoding, Part, add_marks, pad_to, prepare
+from dragoman.data.dataset import VERSION, Dataset, Part, prepare
+from dragoman.data.pair_encoding import Encoding, add_marks, pad_to, padded_batch
 from dragoman.data.splits import PARTS, TRAINING, Splitting, assign_parts
 from dragoman.data.tokenizer import Kind, Tokenizer
 from dragoman.errors import ConfigurationError, DataError, FileFormatError, LabelError
@@ -53,7 +54,7 @@ def transformer(dataset: Dataset, **settings: Any) -> Transformer:
 
 
 def stored(part: Part, side: int, item: int) -> list[int]:
-    labels: list[int] = part.dataset.labels[side][part.samples[item]].tolist()
+    labels: list[int] = part.dataset.encoded[side][part.samples[item]].tolist()
     return labels
 
 
@@ -83,7 +84,7 @@ def test_texts_and_parts_are_what_went_in(dataset: Dataset) -> None:
     found = [
         pair
         for name in PARTS
-        for pair in zip(dataset.part(name).texts("source"), dataset.part(name).texts("reference"), strict=True)
+        for pair in zip(dataset.part(name).texts("source"), dataset.part(name).texts("target"), strict=True)
     ]
     assert sorted(found) == sorted(PAIRS)
     assert HELD in list(dataset.part("testing").texts("source"))
@@ -94,7 +95,7 @@ def test_texts_come_back_to_the_letter(text: str, tmp_path_factory: pytest.TempP
     pairs = [("a " + text, text + "\u0301b")]
     prepared = prepare(pairs, tmp_path_factory.mktemp("texts") / "d", SMALL, Splitting((1.0, 0.0, 0.0)))
     part = prepared.part("training")
-    assert list(zip(part.texts("source"), part.texts("reference"), strict=True)) == pairs
+    assert list(zip(part.texts("source"), part.texts("target"), strict=True)) == pairs
 
 
 @pytest.mark.ledger("T-6.1-special", "T-2.2.1-vocab")
@@ -103,9 +104,9 @@ def test_every_sentence_is_its_labels_between_start_and_end(dataset: Dataset) ->
         texts = [pair[side] for pair in PAIRS]
         tokenizer = dataset.tokenizers[side]
         for i, labels in enumerate(tokenizer.encode(texts)):
-            assert dataset.labels[side][i].tolist() == [START, *labels, END]
-            assert dataset.labels[side][i].max() < tokenizer.size == dataset.about["vocabularies"][side]
-        assert tokenizer.decode(dataset.labels[side][i] for i in range(len(PAIRS))) == texts
+            assert dataset.encoded[side][i].tolist() == [START, *labels, END]
+            assert dataset.encoded[side][i].max() < tokenizer.size == dataset.about["vocabularies"][side]
+        assert tokenizer.decode(dataset.encoded[side][i] for i in range(len(PAIRS))) == texts
 
 
 @pytest.mark.ledger("T-2.2-transduction")
@@ -157,7 +158,7 @@ def test_a_joint_vocabulary_is_one(tmp_path: Path) -> None:
 
 def test_given_tokenizers_are_kept(tmp_path: Path) -> None:
     given_ones = Tokenizer.train(["abc. The house"], "characters"), Tokenizer.train(["La casa"], "words")
-    prepared = prepare(PAIRS, tmp_path / "d", tokenizers=given_ones)
+    prepared = prepare(PAIRS, tmp_path / "d", encoders=dict(zip(("source", "target"), given_ones, strict=True)))
     for ours, theirs in zip(prepared.tokenizers, given_ones, strict=True):
         assert ours.to_json() == theirs.to_json()
     expected = given_ones[1].unknown_in([reference for _, reference in PAIRS])
@@ -225,7 +226,7 @@ def test_what_does_not_fit_is_not_cut_on_the_way_to_a_network() -> None:
 def test_the_padded_layout_of_the_thesis(dataset: Dataset) -> None:
     part, n, source_length, reference_length = dataset.part("training"), 6, 15, 18
     items = np.arange(n)[::-1]
-    batch = part.padded_batch(items, source_length, reference_length)
+    batch = padded_batch(part, items, source_length, reference_length)
     assert batch.source is not None
     assert batch.targets is not None
     assert batch.loss_weights is not None
@@ -247,7 +248,7 @@ def test_the_padded_layout_of_the_thesis(dataset: Dataset) -> None:
 @pytest.mark.ledger("T-2.2.3-outputspace")
 def test_each_position_gives_a_distribution_over_the_reference_labels(dataset: Dataset) -> None:
     n, m = 4, 17
-    batch = dataset.part("training").padded_batch(np.arange(n), 15, m + 1)
+    batch = padded_batch(dataset.part("training"), np.arange(n), 15, m + 1)
     probabilities = np.asarray(softmax(transformer(dataset).plain(batch)))
     cube = probabilities.reshape(n, m, dataset.about["vocabularies"][1])
     np.testing.assert_allclose(cube.sum(axis=2), 1, atol=1e-5)
@@ -260,10 +261,10 @@ def test_what_is_too_long_is_cut_and_counted(tmp_path: Path) -> None:
     assert prepared.about["truncated"] == [1, 1]
     assert prepared.about["longest"] == [5, 4]
     assert prepared.about["samples"] == 3
-    decoded = [prepared.tokenizers[side].decode(prepared.labels[side][i] for i in range(3)) for side in (0, 1)]
+    decoded = [prepared.tokenizers[side].decode(prepared.encoded[side][i] for i in range(3)) for side in (0, 1)]
     assert decoded == [["a b c", "a", "a b c"], ["a b", "a b", "a"]]
     for side, i in np.ndindex(2, 3):
-        assert prepared.labels[side][i][[0, -1]].tolist() == [START, END]
+        assert prepared.encoded[side][i][[0, -1]].tolist() == [START, END]
     assert list(prepared.texts[0].texts(range(3))) == [source for source, _ in pairs]  # texts are not cut
     uncut = prepare(pairs, tmp_path / "uncut", Encoding("words", maximum=(7, None)), Splitting((1.0, 0.0, 0.0)))
     assert (uncut.about["truncated"], uncut.about["longest"]) == ([0, 0], [7, 6])
@@ -272,7 +273,7 @@ def test_what_is_too_long_is_cut_and_counted(tmp_path: Path) -> None:
 def test_about_says_what_the_dataset_is(dataset: Dataset) -> None:
     about = dataset.about
     assert about["parts"] == {name: len(dataset.part(name)) for name in PARTS}
-    assert about["longest"] == [int(store.lengths().max()) for store in dataset.labels]
+    assert about["longest"] == [int(store.lengths().max()) for store in dataset.encoded]
     assert about["encoding"]["kind"] == "wordpiece"
     assert about["splitting"] == {"shares": [0.6, 0.2, 0.2], "by": "source", "seed": 0}
 
@@ -280,7 +281,7 @@ def test_about_says_what_the_dataset_is(dataset: Dataset) -> None:
 def test_it_can_be_opened_again(dataset: Dataset) -> None:
     again = Dataset(dataset.directory)
     assert again.about == dataset.about
-    assert isinstance(again.labels[0].data, np.memmap)
+    assert isinstance(again.encoded[0].data, np.memmap)
     for name in PARTS:
         items = np.arange(len(dataset.part(name)))
         assert_same(again.part(name).batch(items), dataset.part(name).batch(items))
@@ -461,7 +462,7 @@ def test_the_dataset_of_the_thesis(tmp_path: Path) -> None:
     assert prepared.about["parts"] == {"training": 71_378, "validation": 23_792, "testing": 23_794}
     assert prepared.about["truncated"] == [0, 0]
     assert sum(prepared.about["unknown"]) < 50  # letters that only validation or testing have
-    for side, store in enumerate(prepared.labels):
+    for side, store in enumerate(prepared.encoded):
         assert (store.data[store.offsets[:-1]] == START).all()
         assert (store.data[store.offsets[1:] - 1] == END).all()
         chosen = range(0, len(prepared), 100)
@@ -480,7 +481,7 @@ def test_pairs_by_part_are_used_as_they_are(tmp_path: Path) -> None:
     prepared = prepare(by_part, tmp_path / "d", SMALL)
     for name, pairs in by_part.items():
         part = prepared.part(name)
-        assert list(zip(part.texts("source"), part.texts("reference"), strict=True)) == pairs
+        assert list(zip(part.texts("source"), part.texts("target"), strict=True)) == pairs
         assert prepared.about["parts"][name] == len(pairs)
     assert prepared.about["splitting"] == {"by": "given"}
     alone = prepare(PAIRS[:30], tmp_path / "alone", SMALL, Splitting((1.0, 0.0, 0.0)))

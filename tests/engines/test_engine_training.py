@@ -122,7 +122,7 @@ def test_the_average_in_one_sweep(numba):
 
 
 def test_a_training_with_threads_resumes_to_the_last_bit(numba, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    from dragoman.tasks.training import train_translator
+    from dragoman.tasks.training import train_model
     from dragoman.training import Callback
     from dragoman.training.interrupts import Interrupts
 
@@ -144,12 +144,12 @@ def test_a_training_with_threads_resumes_to_the_last_bit(numba, tmp_path: Path, 
             if step == self.at:
                 self.interrupts.signal = 2
 
-    train_translator(given, tmp_path / "whole")
+    train_model(given, tmp_path / "whole")
     assert current_engine() == "numba"
     for at in (3, 5, 11):
         interrupts = Interrupts()
-        train_translator(given, tmp_path / "parts", Stop(at, interrupts), interrupts)
-    train_translator(given, tmp_path / "parts")
+        train_model(given, tmp_path / "parts", Stop(at, interrupts), interrupts)
+    train_model(given, tmp_path / "parts")
     whole, parts = ((tmp_path / name / "weights.safetensors").read_bytes() for name in ("whole", "parts"))
     assert whole == parts
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dragoman.batch import END, PAD, START, Batch
-from dragoman.data.dataset import add_marks, pad_to
+from dragoman.data.pair_encoding import add_marks, pad_to
 from dragoman.data.sentences import pieces
 from dragoman.errors import ConfigurationError, LabelError, ShapeError
 from dragoman.graph import Array, backpropagate, value_of

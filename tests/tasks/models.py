@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.tasks.configuration import merged
-from dragoman.tasks.training import train_translator
+from dragoman.tasks.training import train_model
 
 WHO = {
     "The man": "El hombre",
@@ -103,7 +103,7 @@ def tiny(*changes: dict[str, Any]) -> dict[str, Any]:
 @cache
 def undertrained() -> Path:
     """The directory of a model that has seen its pairs twice: it writes Spanish words, hardly ever the right ones."""
-    train_translator(tiny(), place() / "undertrained")
+    train_model(tiny(), place() / "undertrained")
     return place() / "undertrained"
 
 
@@ -129,7 +129,7 @@ def taught() -> Path:
         "optimizer": {"batch": 16, "rate": 0.01, "averaging": 0.9},
         "stopping": {"epochs": 12},
     }
-    train_translator(settings, place() / "taught")
+    train_model(settings, place() / "taught")
     return place() / "taught"
 
 

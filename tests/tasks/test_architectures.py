@@ -12,7 +12,7 @@ from dragoman import Translator
 from dragoman.errors import ConfigurationError, FileFormatError
 from dragoman.networks import ARCHITECTURES, EncoderDecoder
 from dragoman.tasks.configuration import configuration
-from dragoman.tasks.training import train_translator
+from dragoman.tasks.training import train_model
 from tests.tasks.models import merged, pairs_file, tiny, told_history
 
 SMALL: dict[str, Any] = {"depth": 16, "units": 32}
@@ -27,7 +27,7 @@ def settings(architecture: str, *changes: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("architecture", ["rnn", "lstm-context", "gru-attention"])
 def test_it_learns_and_is_the_same_when_loaded(architecture: str, tmp_path: Path) -> None:
     longer = {"stopping": {"epochs": 6}, "optimizer": {"batch": 16}}
-    translator, outcome = train_translator(settings(architecture, longer), tmp_path / "m")
+    translator, outcome = train_model(settings(architecture, longer), tmp_path / "m")
     assert outcome.records[-1].training.error < 0.8 * outcome.records[0].training.error
     loaded = Translator.load(tmp_path / "m")
     assert isinstance(loaded.network, EncoderDecoder)
@@ -43,8 +43,8 @@ def test_attention_learns_to_translate(tmp_path: Path) -> None:
     """Most of 36 sentences it has never seen come out word for word."""
     given = settings("gru-attention", {"network": {"depth": 32, "units": 64}, "stopping": {"epochs": 14}})
     given["optimizer"] = {"batch": 16, "rate": 0.01, "averaging": 0.95}
-    translator, _ = train_translator(given, tmp_path / "m")
-    from dragoman.tasks.model import load_testing
+    translator, _ = train_model(given, tmp_path / "m")
+    from dragoman.tasks.translation.testing import load_testing
 
     pairs = load_testing(tmp_path / "m")
     written = translator.translate([source for source, _ in pairs])
@@ -57,16 +57,16 @@ def test_a_training_that_was_interrupted_goes_on_to_the_same_end(tmp_path: Path)
     given = settings("lstm-attention", {"network": {"dropout": 0.1}, "optimizer": {"scheduled_sampling": 0.3}})
     first = merged(given, {"stopping": {"epochs": 1}, "optimizer": {"schedule_steps": 2 * 9, "warm_up": 1}})
     again = merged(given, {"optimizer": {"schedule_steps": 2 * 9, "warm_up": 1}})
-    train_translator(first, tmp_path / "parts")
-    parts, _ = train_translator(again, tmp_path / "parts")
-    whole, _ = train_translator(again, tmp_path / "whole")
+    train_model(first, tmp_path / "parts")
+    parts, _ = train_model(again, tmp_path / "parts")
+    whole, _ = train_model(again, tmp_path / "whole")
     assert (parts.network.theta.values == whole.network.theta.values).all()
     assert told_history(tmp_path / "parts") == told_history(tmp_path / "whole")
 
 
 def test_scheduled_sampling_changes_what_is_learnt(tmp_path: Path) -> None:
-    plain, _ = train_translator(settings("gru"), tmp_path / "plain")
-    sampled, _ = train_translator(settings("gru", {"optimizer": {"scheduled_sampling": 0.5}}), tmp_path / "sampled")
+    plain, _ = train_model(settings("gru"), tmp_path / "plain")
+    sampled, _ = train_model(settings("gru", {"optimizer": {"scheduled_sampling": 0.5}}), tmp_path / "sampled")
     assert (plain.network.theta.values != sampled.network.theta.values).any()
 
 
@@ -99,11 +99,11 @@ def test_mistakes_are_told(given: dict[str, Any], message: str) -> None:
 
 
 def test_a_model_keeps_its_architecture(tmp_path: Path) -> None:
-    train_translator(settings("gru", {"stopping": {"epochs": 1}}), tmp_path / "m")
+    train_model(settings("gru", {"stopping": {"epochs": 1}}), tmp_path / "m")
     base = {"data": {"files": [pairs_file()]}, "start": {"model": str(tmp_path / "m")}, "stopping": {"epochs": 1}}
     with pytest.raises(ConfigurationError, match="is a gru; leave the architecture out"):
-        train_translator({**base, "architecture": "lstm"}, tmp_path / "n")
-    tuned, _ = train_translator({**base, "threads": 1}, tmp_path / "n")
+        train_model({**base, "architecture": "lstm"}, tmp_path / "n")
+    tuned, _ = train_model({**base, "threads": 1}, tmp_path / "n")
     assert tuned.facts.architecture == "gru"
 
     path = tmp_path / "m" / "model.json"

@@ -17,7 +17,7 @@ from dragoman.tasks import decisions
 from dragoman.tasks.configuration import resolved
 from dragoman.tasks.model import load_metadata
 from dragoman.tasks.planning import Speed
-from dragoman.tasks.training import train_translator
+from dragoman.tasks.training import train_model
 from dragoman.training import Callback, loop
 from dragoman.training.checkpoints import Checkpoints
 from dragoman.training.interrupts import Interrupts
@@ -50,7 +50,7 @@ class Machine(Callback):
     def train(self, out: Path, given: dict[str, Any] = GIVEN, interrupt_at: int = 0) -> tuple[Any, list[str]]:
         told: list[str] = []
         self.interrupt_at, self.interrupts = interrupt_at, Interrupts()
-        return train_translator(given, out, self, self.interrupts, told.append)[1], told
+        return train_model(given, out, self, self.interrupts, told.append)[1], told
 
 
 def test_the_rate_falls_to_its_end_on_a_machine_that_becomes_slower(

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.batch import Batch
-from dragoman.data.dataset import pad_to
+from dragoman.data.pair_encoding import pad_to, padded_batch
 from dragoman.errors import ConfigurationError
+from dragoman.loss import CrossEntropy
 from dragoman.networks import PRESETS, Transformer, TransformerConfiguration
 from dragoman.tasks import components
 from dragoman.tasks.configuration import (
@@ -24,10 +25,11 @@ from dragoman.tasks.configuration import (
     seconds,
     setting_names,
 )
-from dragoman.tasks.corpus import open_corpus
 from dragoman.tasks.model import save_configuration
-from dragoman.tasks.recipes import BY_PRESET, RECIPES
-from dragoman.tasks.training import train_translator
+from dragoman.tasks.recipes import TRANSLATION, TRANSLATION_BY_PRESET
+from dragoman.tasks.task import find_task
+from dragoman.tasks.training import train_model
+from dragoman.tasks.translation.corpus import open_corpus
 from tests.tasks.models import write_pairs
 
 # What wins over what
@@ -47,18 +49,18 @@ def test_a_preset_gives_the_sizes_and_single_ones_may_differ() -> None:
     assert (network.block, network.normalization) == ("post", "outside")  # of the recipe, still
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("recipe", TRANSLATION)
 @pytest.mark.parametrize("preset", [None, *PRESETS])
 def test_every_recipe_holds_with_every_preset(recipe: str, preset: str | None) -> None:
     settings = configuration({"recipe": recipe} | ({"preset": preset} if preset else {}))
-    differs = BY_PRESET.get(recipe, {}).get(preset or "", {})
-    for section, values in RECIPES[recipe].items():
+    differs = TRANSLATION_BY_PRESET.get(recipe, {}).get(preset or "", {})
+    for section, values in TRANSLATION[recipe].items():
         for name, value in {**values, **differs.get(section, {})}.items():
             assert getattr(getattr(settings, section), name) == value
     components.optimizer(settings.optimizer)
     components.schedule(settings.optimizer)
     components.stopping(settings.stopping)
-    components.loss_index(settings.loss)
+    components.loss_index(settings.loss, CrossEntropy())
 
 
 @given(st.lists(st.dictionaries(st.sampled_from("abc"), st.integers() | st.just({"x": 1}) | st.just({"y": 2}))))
@@ -119,7 +121,7 @@ def test_what_is_no_assignment_is_told(assignment: str) -> None:
         ({"rate": 1}, "'rate'", "did you mean 'optimizer.rate'?"),
         ({"data": {"dropout": 1}}, "'data.dropout'", "did you mean 'network.dropout'?"),
         ({"stopping": {"xyzzy": 1}}, "'stopping.xyzzy'", "available: stopping.epochs, stopping.steps, stopping.budget"),
-        ({"xyzzy": 1}, "'xyzzy'", "available: architecture, preset, recipe, seed, out, "),
+        ({"xyzzy": 1}, "'xyzzy'", "available: task, architecture, preset, recipe, seed, out, "),
     ],
 )
 def test_a_setting_that_does_not_exist_is_told_with_one_that_does(given: Any, place: str, hint: str) -> None:
@@ -137,7 +139,7 @@ def test_a_setting_that_does_not_exist_is_told_with_one_that_does(given: Any, pl
         ({"seed": "x"}, "config.toml: seed: "),
         ({"seed": -1}, "config.toml: seed: "),
         ({"stopping": {"budget": "soon"}}, "config.toml: stopping.budget: a time is written as 90s, 30m, 2h or 1h30m"),
-        ({"progress": {"scores": ["rouge"]}}, "config.toml: progress.scores.0: "),
+        ({"progress": {"scores": ["rouge"]}}, "config.toml: progress.scores: "),
         ({"data": {"tokenizer": "sentencepiece"}}, "config.toml: data.tokenizer: "),
         ({"optimizer": 3}, "config.toml: 'optimizer' is a section"),
     ],
@@ -240,7 +242,7 @@ FULL: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("recipe", RECIPES)
+@pytest.mark.parametrize("recipe", TRANSLATION)
 @pytest.mark.parametrize("given", [{}, FULL], ids=["nothing given", "much given"])
 def test_the_saved_configuration_gives_the_same_one_again(recipe: str, given: dict[str, Any], tmp_path: Path) -> None:
     settings = configuration({**given, "recipe": recipe})
@@ -295,7 +297,8 @@ def test_the_thesis_recipe_has_the_values_of_the_thesis() -> None:
 
 @pytest.mark.ledger("T-6.1-CE")
 def test_the_thesis_recipe_trains_on_cross_entropy_alone_and_skips_pads() -> None:
-    index = components.loss_index(configuration({"recipe": "thesis"}).loss)
+    settings = configuration({"recipe": "thesis"})
+    index = components.loss_index(settings.loss, find_task().error(settings, None))  # type: ignore[arg-type]
     assert index.regularization is None
     network = Transformer(
         TransformerConfiguration(
@@ -324,7 +327,7 @@ def test_four_sizes_come_from_the_data_and_four_from_the_user(tmp_path: Path) ->
         "network": chosen,
         "stopping": {"steps": 1},
     }
-    facts = train_translator(given)[0].facts
+    facts = train_model(given)[0].facts
     network = facts.network
     assert (network.depth, network.perceptron_depth, network.heads, network.layers) == (12, 20, 3, 2)  # d, d_p, h, tau
     assert (network.source_vocabulary, network.target_vocabulary) == (4 + 5, 4 + 3)  # v_S, v_R: with special labels
@@ -352,12 +355,12 @@ def test_the_sizes_of_the_thesis_give_its_small_network(tmp_path: Path) -> None:
         "optimizer": {"batch": 2},
         "stopping": {"steps": 1},
     }
-    facts = train_translator(given)[0].facts
+    facts = train_model(given)[0].facts
     assert (facts.network.source_vocabulary, facts.network.target_vocabulary) == (4562, 6134)
     assert facts.longest == (56, 54)
     assert facts.parameters == 1_166_966
     part = open_corpus(configuration(given).data).dataset(0).part("training")
-    batch = part.padded_batch(np.arange(3), 56, 54)
+    batch = padded_batch(part, np.arange(3), 56, 54)
     assert batch.source is not None
     assert batch.source.lengths.tolist() == [56] * 3
     assert batch.lengths.tolist() == [53] * 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,11 +13,17 @@ from hypothesis import strategies as st
 from dragoman import Translator
 from dragoman.errors import ConfigurationError
 from dragoman.tasks import decisions
-from dragoman.tasks.configuration import TranslationConfiguration, configuration, merged
-from dragoman.tasks.corpus import open_corpus
-from dragoman.tasks.decisions import check_resume, choose_size, epochs_for, plan_schedule, planned_by_budget, preset_for
+from dragoman.tasks.configuration import TrainingConfiguration, configuration, merged
+from dragoman.tasks.decisions import check_resume, choose_size, plan_schedule, planned_by_budget
 from dragoman.tasks.planning import RESERVE, Speed, measure
+from dragoman.tasks.translation.corpus import open_corpus
+from dragoman.tasks.translation.curves import epochs_for, preset_for
 from tests.tasks.models import tiny
+
+
+def of(pairs: int) -> Any:
+    """A dataset of so many pairs to train on."""
+    return SimpleNamespace(about={"parts": {"training": pairs, "validation": 10}})
 
 
 @pytest.mark.parametrize(
@@ -25,12 +32,12 @@ from tests.tasks.models import tiny
 )
 def test_the_size_follows_the_number_of_pairs(pairs: int, preset: str) -> None:
     assert preset_for(pairs) == preset
-    assert choose_size({}, pairs, None).preset == preset
-    assert choose_size({"preset": "small"}, pairs, None).preset == "small"
+    assert choose_size({}, of(pairs), None).preset == preset
+    assert choose_size({"preset": "small"}, of(pairs), None).preset == "small"
 
 
 def test_recurrent_networks_stay_small_for_longer() -> None:
-    sizes = [choose_size({"architecture": "gru-attention"}, pairs, None).preset for pairs in (29_999, 30_000)]
+    sizes = [choose_size({"architecture": "gru-attention"}, of(pairs), None).preset for pairs in (29_999, 30_000)]
     assert sizes == ["small", "medium"]
 
 
@@ -49,7 +56,7 @@ def test_recurrent_networks_stay_small_for_longer() -> None:
     ],
 )
 def test_more_is_dropped_where_there_are_fewer_pairs(given: dict[str, Any], pairs: int, dropout: float) -> None:
-    assert choose_size(given, pairs, None).network.model_dump()["dropout"] == dropout
+    assert choose_size(given, of(pairs), None).network.model_dump()["dropout"] == dropout
 
 
 @pytest.mark.parametrize(
@@ -91,7 +98,7 @@ def settled(monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], speed: Speed
 def test_a_budget_too_short_for_a_size_is_spent_on_a_smaller_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Medium's epochs take 10 s and small's 1 s; these few pairs would get 100 epochs, of which 50 are enough."""
 
-    def measured(settings: TranslationConfiguration, *_: Any) -> Speed:
+    def measured(settings: TrainingConfiguration, *_: Any) -> Speed:
         return slow(step=1.0 if settings.preset == "medium" else 0.1)
 
     monkeypatch.setattr(decisions, "measure", measured)
@@ -101,10 +108,10 @@ def test_a_budget_too_short_for_a_size_is_spent_on_a_smaller_one(monkeypatch: py
         del asked["preset"]
         dataset = open_corpus(configuration(asked).data).dataset(0)
 
-        def smaller(preset: str) -> TranslationConfiguration:
-            return choose_size({**asked, "preset": preset}, 100, None)
+        def smaller(preset: str) -> TrainingConfiguration:
+            return choose_size({**asked, "preset": preset}, of(100), None)
 
-        return plan_schedule(choose_size(asked, 100, None), dataset, Told(), smaller)[0].preset
+        return plan_schedule(choose_size(asked, of(100), None), dataset, Told(), smaller)[0].preset
 
     assert planned("560s") == "medium"
     assert planned("550s") == "small"
@@ -206,7 +213,7 @@ def test_a_machine_is_measured_on_the_batches_it_will_see() -> None:
 # Going on
 
 
-def saved(**given: Any) -> TranslationConfiguration:
+def saved(**given: Any) -> TrainingConfiguration:
     """As a training leaves it: everything decided."""
     decided = {
         "preset": "small",
@@ -286,11 +293,11 @@ def test_another_training_is_told_with_all_that_differs(now: Any, told: list[str
 
 def test_a_model_keeps_its_shape_and_may_change_its_dropout(translator: Translator) -> None:
     start = {"start": {"model": "base"}}
-    settings = choose_size(start, 10**6, translator.facts)
+    settings = choose_size(start, of(10**6), translator.facts)
     assert (settings.network.depth, settings.network.heads, settings.preset) == (16, 2, "small")
-    settings = choose_size({**start, "network": {"dropout": 0.3, "depth": 16}}, 10**6, translator.facts)
+    settings = choose_size({**start, "network": {"dropout": 0.3, "depth": 16}}, of(10**6), translator.facts)
     assert (settings.network.depth, settings.network.dropout) == (16, 0.3)
     with pytest.raises(ConfigurationError, match=r"network\.depth is 16 in base; it cannot change"):
-        choose_size({**start, "network": {"depth": 64}}, 10**6, translator.facts)
+        choose_size({**start, "network": {"depth": 64}}, of(10**6), translator.facts)
     with pytest.raises(ConfigurationError, match=r"base is not of the preset 'large'; leave the preset out"):
-        choose_size({**start, "preset": "large"}, 10**6, translator.facts)
+        choose_size({**start, "preset": "large"}, of(10**6), translator.facts)

@@ -15,10 +15,10 @@ from dragoman.data.protection import STANDINS
 from dragoman.loss import LossIndex
 from dragoman.tasks.components import fixed_batches
 from dragoman.tasks.configuration import configuration
-from dragoman.tasks.corpus import open_corpus
-from dragoman.tasks.model import load_testing
-from dragoman.tasks.training import train_translator
-from dragoman.tasks.translator import DecodingOptions
+from dragoman.tasks.training import train_model
+from dragoman.tasks.translation.corpus import open_corpus
+from dragoman.tasks.translation.testing import load_testing
+from dragoman.tasks.translation.translator import DecodingOptions
 from dragoman.training.validation import LossMean
 from tests.tasks.models import PAIRS, WORD_PAIRS, WORDS, tiny, write_pairs
 
@@ -164,12 +164,12 @@ def test_error_and_accuracy_are_of_what_the_network_sees(tmp_path: Path) -> None
     pairs = [(f"{s[:-1]} {i}, {i} and {i + 1}.", f"{r[:-1]} {i}, {i} y {i + 1}.") for i, (s, r) in enumerate(PAIRS)]
     file = write_pairs(tmp_path / "numbers.tsv", pairs)
     settings = tiny({"data": {"files": [file]}, "stopping": {"epochs": None, "steps": 3}})
-    translator, _ = train_translator(settings)
+    translator, _ = train_model(settings)
     part = open_corpus(configuration(settings).data).dataset(0).part("testing")
     loss_mean = LossMean()
     for batch in fixed_batches(part):
         loss_mean.add(LossIndex().evaluate(translator.network, batch))
-    texts = list(zip(part.texts("source"), part.texts("reference"), strict=True))
+    texts = list(zip(part.texts("source"), part.texts("target"), strict=True))
     found = translator.evaluate(texts, DecodingOptions(beam=1))
     assert found.positions == loss_mean.total().positions
     assert found.error == pytest.approx(loss_mean.total().error, abs=1e-5)

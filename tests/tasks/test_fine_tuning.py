@@ -15,10 +15,11 @@ from dragoman import Translator
 from dragoman.data.protection import STANDINS
 from dragoman.errors import ConfigurationError
 from dragoman.tasks.configuration import configuration, merged, resolved
-from dragoman.tasks.corpus import open_corpus
-from dragoman.tasks.model import load_metadata, load_testing
-from dragoman.tasks.training import TranslatorTraining, train_translator
-from dragoman.tasks.translator import DecodingOptions
+from dragoman.tasks.model import load_metadata
+from dragoman.tasks.training import ModelTraining, train_model
+from dragoman.tasks.translation.corpus import open_corpus
+from dragoman.tasks.translation.testing import load_testing
+from dragoman.tasks.translation.translator import DecodingOptions
 from dragoman.training import Callback, Outcome
 from dragoman.training.interrupts import Interrupts
 from tests.tasks import models
@@ -50,7 +51,7 @@ class Notices(Callback):
 
 def tuned(out: Path, *changes: dict[str, Any]) -> tuple[Translator, Outcome, list[str]]:
     watcher, told = Notices(), list[str]()
-    translator, outcome = train_translator(tuning(*changes), out, watcher, None, told.append)
+    translator, outcome = train_model(tuning(*changes), out, watcher, None, told.append)
     return translator, outcome, told + watcher.heard
 
 
@@ -99,7 +100,7 @@ def test_the_starting_model_is_scored_first(taught: Path, tmp_path: Path) -> Non
     base = Translator.load(taught)
     tokenizers = base.source_tokenizer, base.target_tokenizer
     part = open_corpus(configuration(tuning()).data).dataset(0, tokenizers).part("validation")
-    pairs = list(zip(part.texts("source"), part.texts("reference"), strict=True))
+    pairs = list(zip(part.texts("source"), part.texts("target"), strict=True))
     assert first["validation_error"] == pytest.approx(base.evaluate(pairs).error, abs=1e-5)
     assert len(outcome.records) == 3
 
@@ -109,7 +110,7 @@ def test_the_starting_model_is_kept_if_nothing_is_better(on_disk: bool, taught: 
     harmful = {"optimizer": {"rate": 0.5, "averaging": 0.0}, "stopping": {"epochs": 3}}
     out = tmp_path / "model" if on_disk else None
     watcher = Notices()
-    translator, outcome = train_translator(tuning(harmful), out, watcher)
+    translator, outcome = train_model(tuning(harmful), out, watcher)
     assert [record.best for record in outcome.records] == [True, False, False, False]
     before = Translator.load(taught).network.theta.values
     np.testing.assert_array_equal(translator.network.theta.values, before)
@@ -149,7 +150,7 @@ def test_old_testing_pairs_that_are_trained_on_now_say_nothing_about_forgetting(
 def parts_of(out: Path | None, *changes: dict[str, Any]) -> tuple[dict[str, set[str]], list[str]]:
     """The sources of every part that a fine-tuning has, and what is told."""
     told: list[str] = []
-    training = TranslatorTraining(tuning(*changes), out, Callback(), Interrupts(), told.append)
+    training = ModelTraining(tuning(*changes), out, Callback(), Interrupts(), told.append)
     found = {name: set(training.dataset.part(name).texts("source")) for name in ("training", "validation", "testing")}
     assert len(training.dataset.part("training").lengths()) == len(training.dataset.part("training"))
     return found, told
@@ -178,7 +179,7 @@ def test_old_pairs_whose_source_is_among_the_new_ones_are_left_out(taught: Path,
 
 
 def test_the_batches_of_a_mixture_are_those_of_its_pairs(taught: Path) -> None:
-    training = TranslatorTraining(tuning(), None, Callback(), Interrupts(), lambda text: None)
+    training = ModelTraining(tuning(), None, Callback(), Interrupts(), lambda text: None)
     part = training.dataset.part("training")
     translator = Translator.load(taught)
     read = [part.batch(np.array([item])).source for item in range(len(part))]
@@ -188,7 +189,7 @@ def test_the_batches_of_a_mixture_are_those_of_its_pairs(taught: Path) -> None:
     batch = part.batch(items)
     order = [*sorted(items[items < len(part.samples)], key=list(items).index)]
     order += [item for item in items if item >= len(part.samples)]
-    sources, references = list(part.texts("source")), list(part.texts("reference"))
+    sources, references = list(part.texts("source")), list(part.texts("target"))
     pairs = [(sources[item], references[item]) for item in order]
     [expected] = translator._scorer.batches(pairs)
     assert batch.source is not None
@@ -206,7 +207,7 @@ def test_of_a_folder_of_parts_the_training_part_alone_is_replayed(tmp_path: Path
     for name, pairs in parts.items():
         write_pairs(tmp_path / "parts" / f"{name}.tsv", pairs)
     few = {"network": {"depth": 16, "perceptron_depth": 16, "heads": 2}, "stopping": {"steps": 1}}
-    train_translator({"data": {"files": [str(tmp_path / "parts")]}, "threads": 1, **few}, tmp_path / "base")
+    train_model({"data": {"files": [str(tmp_path / "parts")]}, "threads": 1, **few}, tmp_path / "base")
     found, _ = parts_of(None, {"start": {"model": str(tmp_path / "base"), "replay": 1000}})
     old = found["training"] - {source for source, _ in NEW_PAIRS}
     assert old == {source for source, _ in parts["training"]}
@@ -243,11 +244,11 @@ def test_a_corpus_that_is_not_at_hand_is_told(missing: str, taught: Path, tmp_pa
 
 def test_a_fine_tuning_that_was_stopped_ends_like_one_that_was_not(taught: Path, tmp_path: Path) -> None:
     settings = tuning({"optimizer": {"batch": 16}, "stopping": {"epochs": 3}})
-    train_translator(settings, tmp_path / "whole")
+    train_model(settings, tmp_path / "whole")
     assert resolved(tmp_path / "whole" / "configuration.toml").start.replay == 38
     for step in (2, 9):
         stopped(settings, tmp_path / "model", step)
-    train_translator(settings, tmp_path / "model")
+    train_model(settings, tmp_path / "model")
     check_same(tmp_path / "model", tmp_path / "whole")
 
 
@@ -256,10 +257,10 @@ def test_a_training_whose_old_pairs_are_gone_is_not_resumed_without_them(taught:
     settings = tuning({"start": {"model": str(model)}})
     stopped(settings, tmp_path / "model", 2)
     with pytest.raises(ConfigurationError, match=r"start\.replay = 38 then, 5 now"):
-        train_translator(merged(settings, {"start": {"replay": 5}}), tmp_path / "model")
+        train_model(merged(settings, {"start": {"replay": 5}}), tmp_path / "model")
     corpus.unlink()
     with pytest.raises(ConfigurationError, match=r"this training has 38 old pairs, but .*old\.tsv does not exist"):
-        train_translator(settings, tmp_path / "model")
+        train_model(settings, tmp_path / "model")
 
 
 def test_replay_needs_a_model_to_start_from() -> None:
@@ -275,9 +276,9 @@ def test_a_training_that_asked_for_more_old_pairs_than_there_are_is_resumed_as_i
     count = resolved(tmp_path / "model" / "configuration.toml").start.replay
     assert count is not None
     assert 0 < count < 5000
-    train_translator(settings, tmp_path / "model")
-    train_translator(settings, tmp_path / "whole")
+    train_model(settings, tmp_path / "model")
+    train_model(settings, tmp_path / "whole")
     check_same(tmp_path / "model", tmp_path / "whole")
     stopped(tuning(), tmp_path / "other", 2)
     with pytest.raises(ConfigurationError, match=r"start\.replay = 38 then, 40 now"):
-        train_translator(tuning({"start": {"replay": 40}}), tmp_path / "other")
+        train_model(tuning({"start": {"replay": 40}}), tmp_path / "other")

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from dragoman import Translator
-from dragoman.data.dataset import LONGEST
+from dragoman.data.pair_encoding import LONGEST
 from dragoman.errors import ConfigurationError, DataError
-from dragoman.tasks.training import TranslatorTraining, train_translator
-from dragoman.tasks.translator import HYPOTHESES, WIDEST, DecodingOptions
+from dragoman.tasks.training import ModelTraining, train_model
+from dragoman.tasks.translation.translator import HYPOTHESES, WIDEST, DecodingOptions
 from dragoman.tasks.vectors.plan import VectorSettings
 from dragoman.training import Callback
 from dragoman.training.interrupts import Interrupts
@@ -37,9 +37,9 @@ def long_pairs(path: Path, *lengths: int, count: int = 100) -> dict[str, Any]:
     return tiny({"data": {"files": [write_pairs(path, [*PAIRS[:count], *long])]}, "stopping": {"epochs": 1}})
 
 
-def begun(settings: dict[str, Any], tell: Any = lambda text: None) -> tuple[TranslatorTraining, list[str]]:
+def begun(settings: dict[str, Any], tell: Any = lambda text: None) -> tuple[ModelTraining, list[str]]:
     listener = Listener()
-    return TranslatorTraining(settings, None, listener, Interrupts(), tell), listener.warnings
+    return ModelTraining(settings, None, listener, Interrupts(), tell), listener.warnings
 
 
 # Pairs
@@ -64,7 +64,7 @@ def test_the_length_of_what_was_left_out_is_forgotten(tmp_path: Path) -> None:
 
 def test_a_training_goes_on_without_what_was_left_out(tmp_path: Path) -> None:
     listener = Listener()
-    translator, outcome = train_translator(long_pairs(tmp_path / "pairs.tsv", 3_000, 4_000), watch=listener)
+    translator, outcome = train_model(long_pairs(tmp_path / "pairs.tsv", 3_000, 4_000), watch=listener)
     assert outcome.finished
     assert len(translator.translations(["The man sees bread."])) == 1
     assert any(warning.startswith("2 pairs were left out") for warning in listener.warnings)
@@ -113,7 +113,7 @@ def test_a_wide_beam_follows_few_sentences_at_a_time(translator: Translator, mon
         asked.append(batch)
         raise InterruptedError
 
-    monkeypatch.setattr("dragoman.tasks.translator.decode", decode)
+    monkeypatch.setattr("dragoman.tasks.translation.translator.decode", decode)
     for beam in (1, 4, 16, 64, WIDEST):
         with pytest.raises(InterruptedError):
             translator.translations(["bread"] * 300, DecodingOptions(beam=beam))

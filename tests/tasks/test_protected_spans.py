@@ -16,9 +16,9 @@ from dragoman import Translator
 from dragoman.data import toys
 from dragoman.data.protection import STANDINS, mask, protected_spans
 from dragoman.decoding import Hypothesis
-from dragoman.tasks.spacing import put_back
-from dragoman.tasks.spans import Judge, restored
-from dragoman.tasks.translator import DecodingOptions
+from dragoman.tasks.translation.spacing import put_back
+from dragoman.tasks.translation.spans import Judge, restored
+from dragoman.tasks.translation.translator import DecodingOptions
 from tests.tasks.models import PAIRS, WHAT, WHO, WORDS, taught, tiny, undertrained
 
 WORDS_ALONE = [*WHO, *WHAT, "sees", "and", "unseen", "ñandú", "日本", ",", ".", "—", "(", ")"]
@@ -148,7 +148,7 @@ def test_spans_without_a_standin_are_kept_too(monkeypatch: pytest.MonkeyPatch) -
         kept = [" ".join(letter for letter in text if letter in STANDINS) for text in texts]
         return [[Hypothesis.of(labels, -1.0, True)] for labels in translator.target_tokenizer.encode(kept)]
 
-    monkeypatch.setattr("dragoman.tasks.translator.decode", only_standins)
+    monkeypatch.setattr("dragoman.tasks.translation.translator.decode", only_standins)
     few, many = ("{a} {b}", " ".join(f"{{{letter}}}" for letter in "abcdefghijkl"))
     assert mask(few).complete
     assert not mask(many).complete
@@ -188,20 +188,20 @@ def test_alternatives_that_lost_a_span_are_left_out(translator: Translator) -> N
 
 def test_a_model_that_protects_nothing_may_change_everything() -> None:
     """What is not asked for is not done: numbers are then words like others."""
-    from dragoman.tasks.training import train_translator
+    from dragoman.tasks.training import train_model
 
-    plain, _ = train_translator(tiny({"data": {"protect": False}, "stopping": {"epochs": None, "steps": 3}}))
+    plain, _ = train_model(tiny({"data": {"protect": False}, "stopping": {"epochs": None, "steps": 3}}))
     assert "12345" not in plain.translate(["The man sees 12345 boats."])[0]
 
 
 @pytest.mark.parametrize("task", ["sort", "add"])
 def test_the_digits_of_a_toy_task_are_its_words(task: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are what is to be learnt: protected, nobody could sort or add them."""
-    from dragoman.tasks.training import train_translator
+    from dragoman.tasks.training import train_model
 
     for size in ("_SEQUENCES", "_SUMS"):
         monkeypatch.setattr(toys, size, replace(getattr(toys, size), samples=300))
-    toy, _ = train_translator(
+    toy, _ = train_model(
         {
             "data": {"files": [task]},
             "network": {"depth": 8, "perceptron_depth": 8, "heads": 2},

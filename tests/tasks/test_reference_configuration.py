@@ -12,14 +12,14 @@ import pytest
 from dragoman.layers.embedding import Positions
 from dragoman.networks import Configuration
 from dragoman.tasks.configuration import (
-    TranslationConfiguration,
+    TrainingConfiguration,
     configuration,
     merged,
     read_toml,
     sections,
     setting_names,
 )
-from dragoman.tasks.training import train_translator
+from dragoman.tasks.training import train_model
 from tests.tasks.models import TINY, pairs_file
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "translation.toml"
@@ -72,7 +72,7 @@ def test_what_stands_in_a_comment_is_decided_unless_it_is_given() -> None:
 def test_the_names_after_a_value_can_be_chosen(name: str) -> None:
     """A setting with a few names to choose from lists all of them."""
     *outer, inner = name.split(".")
-    model: type[Configuration] = sections("transformer")[outer[0]] if outer else TranslationConfiguration
+    model: type[Configuration] = sections("transformer")[outer[0]] if outer else TrainingConfiguration
     for section in outer[1:]:
         model = model.model_fields[section].annotation  # type: ignore[assignment]
     annotation = model.model_fields[inner].annotation
@@ -91,6 +91,6 @@ def test_it_trains(tmp_path: Path) -> None:
     given = merged(
         read_toml(EXAMPLE), TINY, {"data": {"files": [pairs_file()]}, "stopping": {"epochs": 1}, "out": str(tmp_path)}
     )
-    translator, outcome = train_translator(given, tmp_path / "model")
+    translator, outcome = train_model(given, tmp_path / "model")
     assert outcome.reason == "finished 1 epoch"
     assert translator.translate(["The man sees the house."])[0]

@@ -16,7 +16,7 @@ from dragoman.errors import ConfigurationError, DragomanError, FileFormatError
 from dragoman.networks.architectures import Architecture
 from dragoman.tasks.configuration import merged
 from dragoman.tasks.model import ModelMetadata, load_metadata
-from dragoman.tasks.training import train_translator
+from dragoman.tasks.training import train_model
 from dragoman.training import Outcome
 from tests.tasks.models import tiny
 from tests.tasks.test_resuming import SETTINGS, uninterrupted
@@ -51,7 +51,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 
 def train_again(model: Path) -> tuple[Outcome, list[str]]:
     heard = Heard()
-    _, outcome = train_translator(tiny(SETTINGS), model, heard, tell=heard.notice)
+    _, outcome = train_model(tiny(SETTINGS), model, heard, tell=heard.notice)
     return outcome, [text for text in heard.notices if "restored" in text]
 
 
@@ -108,7 +108,7 @@ def test_where_the_best_checkpoint_is_damaged_too_nothing_is_restored(model: Pat
 def test_other_tokenizers_than_the_model_was_trained_with_are_refused(model: Path) -> None:
     """Made again from the same data by another version of a library, they may differ: nothing would fit."""
     told = json.loads((model / "model.json").read_text(encoding="utf-8"))
-    told["tokenizers"]["source"] = "0" * 64
+    told["encoders"]["source"] = "0" * 64
     (model / "model.json").write_text(json.dumps(told), encoding="utf-8")
     (model / TOKENIZERS[0]).unlink()
     with pytest.raises(ConfigurationError, match="the source tokenizer made from the data is not the one"):
@@ -117,12 +117,12 @@ def test_other_tokenizers_than_the_model_was_trained_with_are_refused(model: Pat
 
 def test_a_model_of_an_earlier_version_has_no_checksums(model: Path) -> None:
     told = json.loads((model / "model.json").read_text(encoding="utf-8"))
-    del told["tokenizers"]
+    del told["encoders"]
     (model / "model.json").write_text(json.dumps(told), encoding="utf-8")
     assert Translator.load(model).translate(["The man sees bread."])
     (model / TOKENIZERS[1]).write_bytes(b"")
     assert len(train_again(model)[1]) == 1
-    assert load_metadata(model).tokenizers.keys() == {"source", "target"}
+    assert load_metadata(model).encoders.keys() == {"source", "target"}
 
 
 # Reading
@@ -202,7 +202,7 @@ def test_a_network_larger_than_its_weights_is_refused_before_it_is_built(
 def test_settings_that_no_computer_can_train_are_refused(tmp_path: Path) -> None:
     for network in ({"layers": 10**7}, {"layers": 1_000, "depth": 32_768, "heads": 2}):
         with pytest.raises(ConfigurationError, match=r"network\.layers|GB of memory"):
-            train_translator(tiny({"network": network}), tmp_path / "model")
+            train_model(tiny({"network": network}), tmp_path / "model")
         assert not (tmp_path / "model").exists()
 
 
@@ -240,13 +240,13 @@ def test_everything_but_configuration_and_checkpoints_is_restored_together(model
 
 def test_a_fine_tuned_model_is_restored_with_its_scores(tmp_path: Path) -> None:
     base, tuned = tmp_path / "base", tmp_path / "tuned"
-    train_translator(tiny(SETTINGS), base)
+    train_model(tiny(SETTINGS), base)
     settings = merged(tiny(), {"start": {"model": str(base), "replay": 20}, "network": None, "stopping": {"epochs": 1}})
     del settings["network"]
-    train_translator(settings, tuned)
+    train_model(settings, tuned)
     whole = load_metadata(tuned)
     (tuned / "model.json").unlink()
-    train_translator(settings, tuned)
+    train_model(settings, tuned)
     found = load_metadata(tuned)
     assert found.training["compared"] == whole.training["compared"]
     assert timeless(found) == timeless(whole)

@@ -18,7 +18,7 @@ from dragoman.errors import ConfigurationError
 from dragoman.loss import Loss
 from dragoman.tasks.configuration import configuration, merged, read_toml
 from dragoman.tasks.model import load_metadata
-from dragoman.tasks.training import locked, train_translator
+from dragoman.tasks.training import locked, train_model
 from dragoman.training import Callback, Outcome
 from dragoman.training.checkpoints import Checkpoints
 from dragoman.training.interrupts import Interrupts
@@ -47,12 +47,12 @@ class Interrupting(Callback):
 
 def stopped(settings: dict[str, Any], out: Path, step: int) -> Outcome:
     watcher = Interrupting(step)
-    return train_translator(settings, out, watcher, watcher.interrupts)[1]
+    return train_model(settings, out, watcher, watcher.interrupts)[1]
 
 
 @cache
 def uninterrupted() -> Path:
-    train_translator(tiny(SETTINGS), place() / "uninterrupted")
+    train_model(tiny(SETTINGS), place() / "uninterrupted")
     return place() / "uninterrupted"
 
 
@@ -88,7 +88,7 @@ def test_a_training_that_was_stopped_ends_like_one_that_was_not(steps: list[int]
         assert load_metadata(tmp_path / "model").training["steps"] == step
         assert load_metadata(tmp_path / "model").training["ended"] is None
         assert Translator.load(tmp_path / "model").translate(["The man sees bread."])[0], "can be used meanwhile"
-    _, outcome = train_translator(tiny(SETTINGS), tmp_path / "model")
+    _, outcome = train_model(tiny(SETTINGS), tmp_path / "model")
     assert outcome.finished
     check_same(tmp_path / "model", uninterrupted())
 
@@ -111,7 +111,7 @@ def test_after_the_first_evaluation_the_best_weights_are_there(tmp_path: Path) -
 def test_a_finished_training_is_left_as_it_is(tmp_path: Path) -> None:
     model = Path(shutil.copytree(uninterrupted(), tmp_path / "model"))
     before = {path: path.read_bytes() for path in model.rglob("*") if path.is_file()}
-    translator, outcome = train_translator(tiny(SETTINGS), model)
+    translator, outcome = train_model(tiny(SETTINGS), model)
     assert outcome.finished
     assert outcome.records == []
     assert outcome.reason == "finished 3 epochs"
@@ -128,7 +128,7 @@ def test_a_finished_training_is_left_as_it_is(tmp_path: Path) -> None:
 
 def test_more_epochs_go_on_from_the_end(tmp_path: Path) -> None:
     model = Path(shutil.copytree(uninterrupted(), tmp_path / "model"))
-    _, outcome = train_translator(tiny(SETTINGS, {"stopping": {"epochs": 4}}), model)
+    _, outcome = train_model(tiny(SETTINGS, {"stopping": {"epochs": 4}}), model)
     assert [record.step for record in outcome.records] == [40]
     assert [line["step"] for line in told_history(model)] == [10, 20, 30, 40]
     assert load_metadata(model).training["epochs"] == 4.0
@@ -140,29 +140,29 @@ def test_a_rate_that_has_fallen_to_nothing_is_told(tmp_path: Path) -> None:
     told: list[str] = []
     watcher = Callback()
     watcher.notice = told.append  # type: ignore[method-assign]
-    train_translator(tiny(SETTINGS, {"stopping": {"epochs": 4}}), model, watcher, None, told.append)
+    train_model(tiny(SETTINGS, {"stopping": {"epochs": 4}}), model, watcher, None, told.append)
     assert told_history(model)[-1]["rate"] > 0 or any("rate" in text for text in told)
 
 
 def test_a_goal_that_was_reached_stays_reached_until_it_is_raised(tmp_path: Path) -> None:
     goal = tiny({"stopping": {"accuracy": 0.1, "epochs": 5}})
-    _, outcome = train_translator(goal, tmp_path / "model")
+    _, outcome = train_model(goal, tmp_path / "model")
     assert "reached the goal 0.1" in outcome.reason
     done = len(told_history(tmp_path / "model"))
     assert done < 5
-    _, outcome = train_translator(goal, tmp_path / "model")
+    _, outcome = train_model(goal, tmp_path / "model")
     assert outcome.records == []
     higher = merged(goal, {"stopping": {"accuracy": 0.99, "epochs": done + 1}})
-    _, outcome = train_translator(higher, tmp_path / "model")
+    _, outcome = train_model(higher, tmp_path / "model")
     assert [record.step for record in outcome.records] == [10 * (done + 1)]
 
 
 def test_what_the_recipe_says_does_not_come_back(tmp_path: Path) -> None:
     """Clipping switched off stays off when the training is taken up again."""
     settings = tiny(SETTINGS, {"optimizer": {"clip": None, "rate": 0.5}, "progress": {"scores": []}})
-    train_translator(settings, tmp_path / "whole")
+    train_model(settings, tmp_path / "whole")
     stopped(settings, tmp_path / "model", 13)
-    train_translator(settings, tmp_path / "model")
+    train_model(settings, tmp_path / "model")
     check_same(tmp_path / "model", tmp_path / "whole")
 
 
@@ -174,7 +174,7 @@ def test_other_settings_are_refused_and_nothing_changes(tmp_path: Path) -> None:
     before = {path: path.read_bytes() for path in model.rglob("*") if path.is_file()}
     for change in ({"seed": 1}, {"optimizer": {"rate": 0.5}}, {"network": {"depth": 32}}, {"data": {"joint": True}}):
         with pytest.raises(ConfigurationError, match=r"holds a training with other settings: .* or another --out"):
-            train_translator(tiny(SETTINGS, change), model)
+            train_model(tiny(SETTINGS, change), model)
     assert {path: path.read_bytes() for path in model.rglob("*") if path.is_file()} == before
 
 
@@ -182,12 +182,12 @@ def test_other_data_under_the_same_name_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "pairs.tsv"
     write_pairs(file, PAIRS)
     settings = tiny({"data": {"files": [str(file)]}, "stopping": {"epochs": None, "steps": 1}})
-    train_translator(settings, tmp_path / "model")
+    train_model(settings, tmp_path / "model")
     write_pairs(file, PAIRS[:-1])
     with pytest.raises(ConfigurationError, match=r"was trained on other data than .*pairs\.tsv holds now; "):
-        train_translator(settings, tmp_path / "model")
+        train_model(settings, tmp_path / "model")
     write_pairs(file, PAIRS)
-    assert train_translator(settings, tmp_path / "model")[1].records == []
+    assert train_model(settings, tmp_path / "model")[1].records == []
 
 
 def test_a_training_of_a_version_that_prepared_other_pairs_is_refused(tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ def test_a_training_of_a_version_that_prepared_other_pairs_is_refused(tmp_path: 
     (model / "model.json").write_text(json.dumps(facts), encoding="utf-8")
     before = {path: path.read_bytes() for path in model.rglob("*") if path.is_file()}
     with pytest.raises(ConfigurationError, match="prepares training pairs differently"):
-        train_translator(tiny(SETTINGS), model)
+        train_model(tiny(SETTINGS), model)
     assert {path: path.read_bytes() for path in model.rglob("*") if path.is_file()} == before
     assert Translator.load(model).translate(["The man sees bread."])[0]
     unprotected = tiny(SETTINGS, {"data": {"protect": False}})
@@ -207,12 +207,12 @@ def test_a_training_of_a_version_that_prepared_other_pairs_is_refused(tmp_path: 
     facts = json.loads((tmp_path / "other" / "model.json").read_text(encoding="utf-8"))
     del facts["teaching"]
     (tmp_path / "other" / "model.json").write_text(json.dumps(facts), encoding="utf-8")
-    assert train_translator(unprotected, tmp_path / "other")[1].finished, "nothing has changed for it"
+    assert train_model(unprotected, tmp_path / "other")[1].finished, "nothing has changed for it"
 
 
 def test_one_training_at_a_time_in_a_directory(tmp_path: Path) -> None:
     with locked(tmp_path), pytest.raises(ConfigurationError, match="another process is training in"):
-        train_translator(tiny(SETTINGS), tmp_path)
+        train_model(tiny(SETTINGS), tmp_path)
     with locked(tmp_path):
         assert tmp_path.is_dir()
 
@@ -228,7 +228,7 @@ def test_a_directory_that_was_only_begun_is_begun_again(tmp_path: Path) -> None:
     shutil.rmtree(model / "checkpoints")
     (model / "weights.safetensors").unlink()
     (model / ".partial-testing.tsv.gz").write_bytes(b"half")
-    train_translator(tiny(SETTINGS), model)
+    train_model(tiny(SETTINGS), model)
     check_same(model, uninterrupted())
 
 
@@ -240,7 +240,7 @@ def test_what_a_kill_left_half_written_is_in_nobodys_way(tmp_path: Path) -> None
     (model / ".partial-weights.safetensors").write_bytes(b"half")
     with (model / "history.jsonl").open("a", encoding="utf-8") as history:  # written, but its checkpoint was not
         history.write(json.dumps({"step": 20, "training_error": 0.0}) + "\n")
-    train_translator(tiny(SETTINGS), model)
+    train_model(tiny(SETTINGS), model)
     check_same(model, uninterrupted())
     assert not list((model / "checkpoints").glob(".partial*"))
 
@@ -248,7 +248,7 @@ def test_what_a_kill_left_half_written_is_in_nobodys_way(tmp_path: Path) -> None
 def test_a_model_that_was_moved_is_trained_on(tmp_path: Path) -> None:
     stopped(tiny(SETTINGS), tmp_path / "here", 13)
     (tmp_path / "here").rename(tmp_path / "there")
-    train_translator(tiny(SETTINGS), tmp_path / "there")
+    train_model(tiny(SETTINGS), tmp_path / "there")
     check_same(tmp_path / "there", uninterrupted())
 
 
@@ -257,5 +257,5 @@ def test_the_saved_configuration_is_the_same_command(tmp_path: Path) -> None:
     stopped(tiny(SETTINGS), tmp_path / "model", 13)
     saved = read_toml(tmp_path / "model" / "configuration.toml")
     assert saved["data"]["files"] == [pairs_file()]
-    train_translator(saved, tmp_path / "model")
+    train_model(saved, tmp_path / "model")
     check_same(tmp_path / "model", uninterrupted())

@@ -11,7 +11,7 @@ import pytest
 from dragoman.errors import ConfigurationError
 from dragoman.tasks.configuration import read_toml
 from dragoman.tasks.model import load_metadata
-from dragoman.tasks.training import train_translator
+from dragoman.tasks.training import train_model
 from tests.tasks.models import PAIRS, tiny, write_pairs
 
 SHORT: dict[str, Any] = {"stopping": {"epochs": None, "steps": 2}}
@@ -26,13 +26,13 @@ def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A model trained on `pairs.tsv` in the directory where the commands run."""
     monkeypatch.chdir(tmp_path)
     write_pairs(Path("pairs.tsv"), PAIRS)
-    train_translator(on("pairs.tsv"), Path("model"))
+    train_model(on("pairs.tsv"), Path("model"))
     return Path("model")
 
 
 def resumes(settings: dict[str, Any], model: Path) -> bool:
     before = (model / "weights.safetensors").read_bytes()
-    _, outcome = train_translator(settings, model)
+    _, outcome = train_model(settings, model)
     return outcome.records == [] and (model / "weights.safetensors").read_bytes() == before
 
 
@@ -57,7 +57,7 @@ def test_a_file_that_was_moved_or_renamed_is_known_by_its_contents(begun: Path) 
 def test_the_name_that_was_given_last_is_kept(begun: Path) -> None:
     """So that the saved configuration can be trained with again."""
     Path("pairs.tsv").rename("tatoeba.tsv")
-    train_translator(on("tatoeba.tsv"), begun)
+    train_model(on("tatoeba.tsv"), begun)
     assert load_metadata(begun).data.files == ("tatoeba.tsv",)
     saved = read_toml(begun / "configuration.toml")
     assert saved["data"]["files"] == ["tatoeba.tsv"]
@@ -67,23 +67,23 @@ def test_the_name_that_was_given_last_is_kept(begun: Path) -> None:
 def test_other_contents_are_other_data_under_any_name(begun: Path) -> None:
     write_pairs(Path("fewer.tsv"), PAIRS[:-1])
     with pytest.raises(ConfigurationError, match=r"was trained on other data than fewer\.tsv holds now"):
-        train_translator(on("fewer.tsv"), begun)
+        train_model(on("fewer.tsv"), begun)
 
 
 def test_the_order_of_files_matters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name, some in (("a.tsv", PAIRS[:200]), ("b.tsv", PAIRS[200:])):
         write_pairs(Path(name), some)
-    train_translator(on("a.tsv", "b.tsv"), Path("model"))
+    train_model(on("a.tsv", "b.tsv"), Path("model"))
     assert resumes(on("./a.tsv", "./b.tsv"), Path("model"))
     with pytest.raises(ConfigurationError, match="was trained on other data"):
-        train_translator(on("b.tsv", "a.tsv"), Path("model"))
+        train_model(on("b.tsv", "a.tsv"), Path("model"))
 
 
 def test_the_same_bytes_read_in_another_format_are_refused(begun: Path) -> None:
     shutil.copy("pairs.tsv", "pairs.csv")
     with pytest.raises(ConfigurationError, match=r"pairs\.tsv was read as tsv, pairs\.csv would be read as csv"):
-        train_translator(on("pairs.csv"), begun)
+        train_model(on("pairs.csv"), begun)
 
 
 def test_a_folder_of_parts_is_known_by_its_contents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,7 +93,7 @@ def test_a_folder_of_parts_is_known_by_its_contents(tmp_path: Path, monkeypatch:
         write_pairs(Path("parts") / f"{name}.tsv", some)
     settings = on("parts")
     del settings["data"]["shares"]
-    train_translator(settings, Path("model"))
+    train_model(settings, Path("model"))
     for name in ("parts/", "./parts", str(tmp_path / "parts")):
         settings["data"]["files"] = [name]
         assert resumes(settings, Path("model")), name
@@ -103,9 +103,9 @@ def test_other_spellings_of_the_path_of_a_starting_model(begun: Path, tmp_path: 
     def tuned(name: str) -> dict[str, Any]:
         return on("pairs.tsv") | {"start": {"model": name}}
 
-    train_translator(tuned("model"), Path("tuned"))
+    train_model(tuned("model"), Path("tuned"))
     for name in ("./model", "model/", str(tmp_path / "model")):
         assert resumes(tuned(name), Path("tuned")), name
     shutil.copytree("model", "other")
     with pytest.raises(ConfigurationError, match=r"start\.model = 'model' then, 'other' now"):
-        train_translator(tuned("other"), Path("tuned"))
+        train_model(tuned("other"), Path("tuned"))

@@ -1,4 +1,4 @@
-"""train_translator: what is written, what is kept, what is refused."""
+"""train_model: what is written, what is kept, what is refused."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ from dragoman.loss import LossIndex
 from dragoman.networks import Transformer
 from dragoman.tasks.components import fixed_batches
 from dragoman.tasks.configuration import configuration
-from dragoman.tasks.corpus import open_corpus
-from dragoman.tasks.model import load_metadata, load_testing
-from dragoman.tasks.training import train_translator
+from dragoman.tasks.model import load_metadata
+from dragoman.tasks.training import train_model
+from dragoman.tasks.translation.corpus import open_corpus
+from dragoman.tasks.translation.testing import load_testing
 from dragoman.training import Callback
 from dragoman.training.checkpoints import Checkpoints
 from dragoman.training.validation import LossMean
@@ -86,7 +87,7 @@ def test_a_model_directory_holds_what_it_promises(undertrained: Path) -> None:
 def test_the_testing_part_is_kept_whole_and_apart(undertrained: Path) -> None:
     dataset = open_corpus(configuration(tiny()).data).dataset(0)
     parts = {
-        name: list(zip(dataset.part(name).texts("source"), dataset.part(name).texts("reference"), strict=True))
+        name: list(zip(dataset.part(name).texts("source"), dataset.part(name).texts("target"), strict=True))
         for name in ("training", "validation", "testing")
     }
     assert load_testing(undertrained) == parts["testing"]
@@ -120,7 +121,7 @@ def test_the_sentence_of_the_demonstration_is_in_the_corpus() -> None:
 
 def test_without_a_directory_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    translator, outcome = train_translator(tiny(STEPS))
+    translator, outcome = train_model(tiny(STEPS))
     assert list(tmp_path.iterdir()) == []
     assert outcome.reason == "finished 3 steps"
     assert translator.directory is None
@@ -163,7 +164,7 @@ def overfitting(directory: Path) -> dict[str, Any]:
 @pytest.mark.parametrize("on_disk", [True, False])
 def test_the_best_weights_are_kept_not_the_last(on_disk: bool, tmp_path: Path) -> None:
     settings, listener = overfitting(tmp_path), Listener()
-    translator, outcome = train_translator(settings, tmp_path / "model" if on_disk else None, listener)
+    translator, outcome = train_model(settings, tmp_path / "model" if on_disk else None, listener)
     errors = [record.validation.error for record in outcome.records if record.validation is not None]
     assert len(errors) == 15
     assert errors[-1] > min(errors) + 0.2, "or nothing is tested"
@@ -179,7 +180,7 @@ def test_the_best_weights_are_kept_not_the_last(on_disk: bool, tmp_path: Path) -
 
 def test_patience_ends_a_training_that_only_gets_worse(tmp_path: Path) -> None:
     settings = overfitting(tmp_path) | {"stopping": {"epochs": 15, "patience": 2}}
-    _, outcome = train_translator(settings)
+    _, outcome = train_model(settings)
     errors = [record.validation.error for record in outcome.records if record.validation is not None]
     assert outcome.reason == "no improvement in 2 evaluations in a row (patience)"
     assert len(errors) < 15
@@ -188,7 +189,7 @@ def test_patience_ends_a_training_that_only_gets_worse(tmp_path: Path) -> None:
 
 def test_the_moving_average_is_what_is_judged_and_kept(tmp_path: Path) -> None:
     settings = tiny({"optimizer": {"averaging": 0.9}})
-    translator, outcome = train_translator(settings, tmp_path / "model")
+    translator, outcome = train_model(settings, tmp_path / "model")
     last = outcome.records[-1]
     assert last.best
     assert last.validation is not None
@@ -201,13 +202,13 @@ def test_the_moving_average_is_what_is_judged_and_kept(tmp_path: Path) -> None:
 
 def test_without_a_validation_part_the_last_weights_are_kept(tmp_path: Path) -> None:
     settings = tiny({"data": {"shares": [0.9, 0.0, 0.1]}, "optimizer": {"averaging": 0.0}})
-    translator, outcome = train_translator(settings, tmp_path / "model")
+    translator, outcome = train_model(settings, tmp_path / "model")
     assert all(record.validation is None for record in outcome.records)
     assert all("validation_error" not in line for line in told_history(tmp_path / "model"))
     found = Checkpoints(tmp_path / "model" / "checkpoints").load()
     assert found is not None
     np.testing.assert_array_equal(translator.network.theta.values, found[0]["theta"])
-    alone, _ = train_translator(settings)
+    alone, _ = train_model(settings)
     np.testing.assert_array_equal(alone.network.theta.values, found[0]["theta"])
 
 
@@ -216,7 +217,7 @@ def test_without_a_validation_part_the_last_weights_are_kept(tmp_path: Path) -> 
 )
 def test_what_needs_a_validation_part_is_told(wish: dict[str, Any]) -> None:
     with pytest.raises(DataError, match=r"the validation part is empty.*data\.shares"):
-        train_translator(tiny({"data": {"shares": [0.9, 0.0, 0.1]}}, wish))
+        train_model(tiny({"data": {"shares": [0.9, 0.0, 0.1]}}, wish))
 
 
 def test_an_empty_validation_part_is_a_warning_in_python(tmp_path: Path) -> None:
@@ -224,7 +225,7 @@ def test_an_empty_validation_part_is_a_warning_in_python(tmp_path: Path) -> None
     file = write_pairs(tmp_path / "few.tsv", PAIRS[:10])
     settings = tiny({"data": {"files": [file], "shares": [0.9998, 0.0001, 0.0001]}})
     with pytest.warns(DragomanWarning) as caught:
-        train_translator(settings)
+        train_model(settings)
     told = [str(warning.message) for warning in caught]
     assert "only 10 pairs to train on" in told[0]
     assert "the validation part is empty although its share is 0.0% of 10 pairs: nothing is validated" in told[1]
@@ -235,7 +236,7 @@ def test_the_mean_of_the_last_checkpoints_is_kept_if_it_is_better(tmp_path: Path
     listener = Listener()
     jumping = {"schedule": "constant", "rate": 0.06, "batch": 16, "averaging": 0.0}
     settings = tiny({"checkpoints": {"average": 3}, "stopping": {"epochs": 6}, "optimizer": jumping})
-    translator, outcome = train_translator(settings, tmp_path / "model", listener)
+    translator, outcome = train_model(settings, tmp_path / "model", listener)
     kept = Checkpoints(tmp_path / "model" / "checkpoints").steps()
     assert [path.name for path in kept[-3:]] == ["step-00000076", "step-00000095", "step-00000114"]
     thetas = [load_file(path / "arrays.safetensors")["theta"] for path in kept[-3:]]
@@ -257,7 +258,7 @@ def test_a_mean_that_is_worse_is_left(tmp_path: Path) -> None:
     """Falling fast, the last checkpoint is better than its mean with those before."""
     listener = Listener()
     settings = tiny({"checkpoints": {"average": 3}, "optimizer": {"averaging": 0.0}, "stopping": {"epochs": 3}})
-    translator, outcome = train_translator(settings, tmp_path / "model", listener)
+    translator, outcome = train_model(settings, tmp_path / "model", listener)
     assert "not better than the best checkpoint, so it is dropped" in listener.notices[0]
     best = min(record.validation.error for record in outcome.records if record.validation is not None)
     assert validation_error(translator.network, settings) == pytest.approx(best, abs=1e-5)
@@ -269,9 +270,9 @@ def test_a_mean_that_is_worse_is_left(tmp_path: Path) -> None:
 def test_scores_and_samples_are_of_the_validation_part(tmp_path: Path) -> None:
     listener = Listener()
     settings = tiny({"progress": {"scores": ["chrf", "bleu"], "samples": 2}, "stopping": {"epochs": 1}})
-    translator, _ = train_translator(settings, tmp_path / "model", listener)
+    translator, _ = train_model(settings, tmp_path / "model", listener)
     part = open_corpus(configuration(settings).data).dataset(0).part("validation")
-    sources, references = list(part.texts("source")), list(part.texts("reference"))
+    sources, references = list(part.texts("source")), list(part.texts("target"))
     written = translator.translate(sources, beam=1)
     [line] = told_history(tmp_path / "model")
     assert line["bleu"] == pytest.approx(BLEU().corpus_score(written, [references]).score)
@@ -281,7 +282,7 @@ def test_scores_and_samples_are_of_the_validation_part(tmp_path: Path) -> None:
 
 def test_the_best_may_be_that_of_a_score() -> None:
     settings = tiny({"checkpoints": {"best_by": "chrf"}, "stopping": {"epochs": 4}})
-    _, outcome = train_translator(settings)
+    _, outcome = train_model(settings)
     scores = [record.scores["chrf"] for record in outcome.records]
     assert [record.best for record in outcome.records] == [
         score > max(scores[:i], default=-1) for i, score in enumerate(scores)
@@ -290,14 +291,14 @@ def test_the_best_may_be_that_of_a_score() -> None:
 
 def test_evaluations_may_come_every_so_many_steps(tmp_path: Path) -> None:
     settings = tiny({"progress": {"every": 4}, "stopping": {"epochs": None, "steps": 10}})
-    train_translator(settings, tmp_path / "model")
+    train_model(settings, tmp_path / "model")
     assert [line["step"] for line in told_history(tmp_path / "model")] == [4, 8, 10]
 
 
 def test_tensorboard_files_are_written_on_request(tmp_path: Path) -> None:
     listener = Listener()
     settings = tiny({"progress": {"tensorboard": True, "samples": 1}}, {"stopping": {"epochs": 1}})
-    train_translator(settings, tmp_path / "model", listener)
+    train_model(settings, tmp_path / "model", listener)
     assert list((tmp_path / "model" / "tensorboard").glob("events.*"))
     assert len(listener.notices) == 1, "whoever listens still hears everything"
 
@@ -306,7 +307,7 @@ def test_what_was_cut_is_told() -> None:
     """Never silently."""
     listener, told = Listener(), list[str]()
     short = tiny({"data": {"maximum": [6, 7]}}, STEPS)
-    train_translator(short, None, listener, None, told.append)
+    train_model(short, None, listener, None, told.append)
     longer = sum(len(source.replace(".", " .").split()) + 2 > 6 for source, _ in PAIRS)
     assert longer > 100
     assert any(f"{longer}" in text and "cut" in text for text in told + listener.notices)
@@ -318,10 +319,10 @@ def test_lines_left_out_are_counted(tmp_path: Path) -> None:
     with file.open("a", encoding="utf-8") as more:
         more.write("no reference\nnor here\n")
     with pytest.raises(DataError, match="line 361"):
-        train_translator(tiny({"data": {"files": [str(file)]}}, STEPS))
+        train_model(tiny({"data": {"files": [str(file)]}}, STEPS))
     listener, told = Listener(), list[str]()
     skipping = tiny({"data": {"files": [str(file)], "on_bad_line": "skip"}}, STEPS)
-    train_translator(skipping, None, listener, None, told.append)
+    train_model(skipping, None, listener, None, told.append)
     assert any("2 lines skipped" in text for text in told + listener.notices)
 
 
@@ -331,20 +332,20 @@ def test_lines_left_out_are_counted(tmp_path: Path) -> None:
 def test_a_directory_with_something_else_in_it_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.doc").write_text("precious", encoding="utf-8")
     with pytest.raises(ConfigurationError, match=r"holds no training \(thesis\.doc \.\.\.\); choose another --out"):
-        train_translator(tiny(STEPS), tmp_path)
+        train_model(tiny(STEPS), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.doc"]
 
 
 def test_a_training_that_cannot_begin_leaves_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(DataError):
-        train_translator({"data": {"files": [str(tmp_path / "gone.tsv")]}}, tmp_path / "model")
+        train_model({"data": {"files": [str(tmp_path / "gone.tsv")]}}, tmp_path / "model")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_where_the_directory_should_be(tmp_path: Path) -> None:
     (tmp_path / "model").touch()
     with pytest.raises(ConfigurationError, match="model"):
-        train_translator(tiny(STEPS), tmp_path / "model")
+        train_model(tiny(STEPS), tmp_path / "model")
 
 
 @pytest.mark.parametrize(
@@ -359,7 +360,7 @@ def test_a_file_where_the_directory_should_be(tmp_path: Path) -> None:
 )
 def test_data_that_cannot_be_read(files: list[str], expected: str) -> None:
     with pytest.raises((ConfigurationError, DataError), match=expected):
-        train_translator({"data": {"files": files} | ({"format": "tsv"} if files == ["-"] else {})})
+        train_model({"data": {"files": files} | ({"format": "tsv"} if files == ["-"] else {})})
 
 
 def test_a_file_with_the_name_of_a_built_in_corpus_is_that_file(
@@ -382,7 +383,7 @@ def test_fine_tuning_keeps_vocabulary_shape_and_the_frozen_part(undertrained: Pa
         "stopping": {"epochs": 2},
         "optimizer": {"batch": 32},
     }
-    translator, _ = train_translator(settings, tmp_path / "model")
+    translator, _ = train_model(settings, tmp_path / "model")
     for side in ("source", "target"):
         name = f"{side}-tokenizer.json"
         assert (tmp_path / "model" / name).read_bytes() == (undertrained / name).read_bytes()
@@ -395,7 +396,7 @@ def test_fine_tuning_keeps_vocabulary_shape_and_the_frozen_part(undertrained: Pa
     facts = load_metadata(tmp_path / "model")
     assert facts.network.depth == 16
     assert translator.translate(["The zebra sees bread."])[0]
-    again, _ = train_translator(settings, tmp_path / "model")
+    again, _ = train_model(settings, tmp_path / "model")
     np.testing.assert_array_equal(again.network.theta.values, translator.network.theta.values)
 
 
@@ -409,7 +410,7 @@ def test_fine_tuning_begins_where_the_model_stands(undertrained: Path, tmp_path:
         }
     )
     del settings["network"]
-    translator, _ = train_translator(settings)
+    translator, _ = train_model(settings)
     base = Translator.load(undertrained)
     np.testing.assert_allclose(translator.network.theta.values, base.network.theta.values, atol=1e-9)
 
@@ -421,12 +422,12 @@ def test_fine_tuning_on_short_texts_does_not_forget_long_ones(undertrained: Path
     base.save(tmp_path / "base")
     settings = tiny({"start": {"model": str(tmp_path / "base")}}, STEPS)
     del settings["network"]
-    assert train_translator(settings)[0].facts.longest == (40, 40)
+    assert train_model(settings)[0].facts.longest == (40, 40)
 
 
 def test_fine_tuning_protects_what_the_model_protects(tmp_path: Path) -> None:
     """Its vocabulary has no stand-ins: masked, a number would become a label that means nothing."""
-    plain, _ = train_translator(tiny({"data": {"protect": False}}, STEPS), tmp_path / "base")
+    plain, _ = train_model(tiny({"data": {"protect": False}}, STEPS), tmp_path / "base")
     assert plain.source_tokenizer.unknown_in(STANDINS) > 0
     numbered = write_pairs(tmp_path / "numbers.tsv", [(f"{s} 25 www.a.org", f"{r} 25 www.a.org") for s, r in PAIRS])
     settings = {
@@ -434,16 +435,16 @@ def test_fine_tuning_protects_what_the_model_protects(tmp_path: Path) -> None:
         "start": {"model": str(tmp_path / "base")},
         "stopping": {"steps": 1},
     }
-    translator, _ = train_translator(settings)
+    translator, _ = train_model(settings)
     assert not translator.facts.protect
 
 
 @pytest.mark.parametrize("part", ["encoder", "decoder", "output"])
 def test_a_table_that_two_parts_share_stays_frozen_with_either(part: str, tmp_path: Path) -> None:
     joint = tiny({"data": {"joint": True}, "network": {"tied": "all"}}, STEPS)
-    train_translator(joint, tmp_path / "base")
+    train_model(joint, tmp_path / "base")
     start = {"data": joint["data"], "start": {"model": str(tmp_path / "base"), "train": part}}
-    train_translator({**start, "stopping": {"steps": 2}}, tmp_path / "model")
+    train_model({**start, "stopping": {"steps": 2}}, tmp_path / "model")
     before, after = weights(tmp_path / "base"), weights(tmp_path / "model")
     changed = {name.partition(".")[0] for name in before if not np.array_equal(before[name], after[name])}
     own = {
@@ -461,12 +462,12 @@ def test_a_table_that_two_parts_share_stays_frozen_with_either(part: str, tmp_pa
 def test_nothing_is_left_of_a_dataset_outside_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    train_translator(tiny(STEPS))
+    train_model(tiny(STEPS))
     assert [path.name for path in tmp_path.iterdir()] == ["cache"]
     kept = list((tmp_path / "cache" / "dragoman" / "datasets").iterdir())
     assert len(kept) == 1
     before = {path: path.stat().st_mtime_ns for path in kept[0].iterdir()}
-    train_translator(tiny(STEPS))
+    train_model(tiny(STEPS))
     assert {path: path.stat().st_mtime_ns for path in kept[0].iterdir()} == before, "found again, not made again"
     about = json.loads((kept[0] / "about.json").read_text(encoding="utf-8"))
     assert about["samples"] == len(PAIRS)

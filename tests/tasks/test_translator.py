@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from dragoman import Translator
 from dragoman.errors import ConfigurationError, DragomanError, DragomanWarning
-from dragoman.tasks.training import train_translator
-from dragoman.tasks.translator import DecodingOptions
+from dragoman.tasks.training import train_model
+from dragoman.tasks.translation.translator import DecodingOptions
 from tests.tasks.models import PAIRS, WORD_PAIRS, tiny
 
 SOURCES = [source for source, _ in PAIRS]
@@ -110,7 +110,7 @@ def test_a_table_of_positions_that_ends_cuts_texts_earlier(positions: str) -> No
     """A network that has 12 positions is never asked for a 13th."""
     limit = {} if positions == "relative" else {"maximum_length": 12}
     steps = {"stopping": {"epochs": None, "steps": 2}}
-    translator, _ = train_translator(tiny({"network": {"positions": positions, **limit}}, steps))
+    translator, _ = train_model(tiny({"network": {"positions": positions, **limit}}, steps))
     texts = [
         "The man sees the house and the old book and the window.",
         "The man sees 5 and 6 and 7 and 8 and 9 boats and 10 cars.",

@@ -17,7 +17,8 @@ from dragoman.bench.scaling import BLOCKS, CORPUS, Point
 from dragoman.bench.sentences import Sentences, made_up
 from dragoman.bench.training import caches, take
 from dragoman.bench.workloads import SIZES, TRAINING, Settings, configured
-from dragoman.data.dataset import Encoding, prepare
+from dragoman.data.dataset import prepare
+from dragoman.data.pair_encoding import Encoding
 from dragoman.data.pairs import Labels
 from dragoman.data.splits import Splitting
 from dragoman.data.tokenizer import Tokenizer
@@ -46,9 +47,8 @@ def measure_corpus(pairs: Sequence[Pair], tokenizers: tuple[Tokenizer, ...], set
     """The fastest of some epochs, as the time and the labels of a mean step."""
     directory, workload = work / "scaling", TRAINING["grouped"]
     source, reference = tokenizers
-    dataset = prepare(
-        pairs, directory / CORPUS, Encoding("words"), Splitting((1.0, 0.0, 0.0)), tokenizers=(source, reference)
-    )
+    encoders = {"source": source, "target": reference}
+    dataset = prepare(pairs, directory / CORPUS, Encoding("words"), Splitting((1.0, 0.0, 0.0)), encoders=encoders)
     size = replace(SIZES["small"], vocabularies=(source.size, reference.size))
     sentences = Sentences(dataset.part("training"))
     batches = sentences.batches(workload, size)

@@ -56,18 +56,16 @@ class Sentences:
         if self.part is None:
             return [np.asarray(source) for source, _ in made_up(count, size.vocabularies, seed=1).pairs]
         chosen = np.random.default_rng(1).choice(len(self.part), min(count, len(self.part)), replace=False)
-        labels = self.part.dataset.labels[0]
+        labels = self.part.dataset.encoded[0]
         return [np.asarray(labels[i]) for i in self.part.samples[chosen]]
 
 
 def of_corpus(file: str, vocabularies: tuple[int, int]) -> Sentences:
     """The training part of a file of pairs, under WordPiece of these sizes; prepared once and found again."""
-    from dragoman.tasks.configuration import DataSettings
-    from dragoman.tasks.corpus import open_corpus
+    from dragoman.tasks.translation.corpus import open_corpus
+    from dragoman.tasks.translation.settings import PairData
 
-    settings = DataSettings(
-        files=(file,), split="sample", shares=(0.6, 0.2, 0.2), vocabulary=vocabularies, protect=False
-    )
+    settings = PairData(files=(file,), split="sample", shares=(0.6, 0.2, 0.2), vocabulary=vocabularies, protect=False)
     dataset: Dataset = open_corpus(settings).dataset(0)
     return Sentences(dataset.part("training"), Path(file).name)
 

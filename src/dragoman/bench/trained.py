@@ -6,17 +6,22 @@ from pathlib import Path
 
 import numpy as np
 
-from dragoman.data.dataset import add_marks
+from dragoman.data.pair_encoding import add_marks
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Array
 from dragoman.networks import Transformer
-from dragoman.tasks.model import load_metadata, load_network, load_testing, load_tokenizers
+from dragoman.tasks.model import load_encoders, load_metadata, load_network
+from dragoman.tasks.task import wrong_command
+from dragoman.tasks.translation.settings import TranslatorMetadata
+from dragoman.tasks.translation.testing import load_testing
 
 
 def read_model(directory: Path, count: int) -> tuple[Transformer, list[Array]]:
     """The network of a model directory, and sentences of its testing part."""
     facts = load_metadata(directory)
-    tokenizer, _ = load_tokenizers(facts, directory)
+    if not isinstance(facts, TranslatorMetadata):
+        raise ConfigurationError(wrong_command(directory, facts.task))
+    tokenizer = load_encoders(facts, directory)["source"]
     texts = [source for source, _ in load_testing(directory)]
     if not texts:
         raise ConfigurationError(

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from dragoman.batch import Batch
     from dragoman.graph import Array
-    from dragoman.tasks.translator import Translator
+    from dragoman.tasks.translation.translator import Translator
 
 
 class ChosenLayer:

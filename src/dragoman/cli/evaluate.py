@@ -26,7 +26,7 @@ from dragoman.wording import counted
 
 if TYPE_CHECKING:
     from dragoman.analysis.testing import ScoredSentence, TestingAnalysis
-    from dragoman.tasks.translator import Translator
+    from dragoman.tasks.translation.translator import Translator
 
 SHOWN = 3  # best and worst sentences in the terminal; the page has more
 
@@ -45,15 +45,15 @@ def evaluate(
     reading: ReadingOptions,
 ) -> None:
     """Error, accuracy, perplexity, BLEU and chrF of a test set; writes report.html and report.json."""
-    from dragoman.tasks.configuration import DataSettings
-    from dragoman.tasks.corpus import read_pairs
-    from dragoman.tasks.model import load_testing
-    from dragoman.tasks.translator import DecodingOptions, Translator
+    from dragoman.tasks.translation.corpus import read_pairs
+    from dragoman.tasks.translation.settings import PairData
+    from dragoman.tasks.translation.testing import load_testing
+    from dragoman.tasks.translation.translator import DecodingOptions, Translator
 
     choice = DecodingOptions(beam=beam)
     translator = Translator.load(model)
     if files:
-        settings = DataSettings(files=tuple(files), **given_only(reading.settings()))
+        settings = PairData(files=tuple(files), **given_only(reading.settings()))
         pairs, name = read_pairs(settings, lambda line: typer.echo(line, err=True)), ", ".join(files)
     else:
         pairs, name = load_testing(model), "its own testing part"
@@ -139,7 +139,7 @@ def _write(analysis: TestingAnalysis, translator: Translator, name: str, beam: i
 
 def _facts(translator: Translator, name: str, beam: int) -> dict[str, str]:
     facts = translator.facts
-    data, size = facts.data, facts.network.summary()
+    data, size = facts.data, translator.network.configuration.summary()
     return {
         "model": f"{translator.directory}: {facts.architecture}, {facts.preset or 'own size'} ({size})",
         "parameters": f"{facts.parameters:,}",
@@ -159,7 +159,7 @@ def _figures(analysis: TestingAnalysis, translator: Translator) -> dict[str, str
     if find_spec("matplotlib") is None:
         return {}
     from dragoman.analysis.figures import as_svg
-    from dragoman.tasks import figures
+    from dragoman.tasks.translation import figures
 
     drawn = {}
     if translator.directory is not None and (translator.directory / "history.jsonl").exists():

@@ -32,16 +32,17 @@ def inspect(
     as_json: AsJson = False,
 ) -> None:
     """Print the layers of a network, their shapes, the exact number of parameters, and what it was trained on."""
-    from dragoman.networks import ARCHITECTURES, Transformer
+    from dragoman.networks import Transformer
     from dragoman.networks import preset as named_preset
     from dragoman.tasks.model import check_files, check_size, load_metadata
+    from dragoman.tasks.task import find_task
 
     screen = console()
     if model is not None:
         facts = load_metadata(model)
         check_size(facts, model)
-        network = ARCHITECTURES[facts.architecture].build(facts.network)
-        title = f"{facts.architecture}, {facts.preset or 'own size'}"
+        network = find_task(facts.task).architectures[facts.architecture].build(facts.network)
+        title = f"{facts.task}: {facts.architecture}, {facts.preset or 'own size'}"
         if as_json:
             _print_json(network, title, {"model": str(model), "metadata": facts.model_dump(mode="json")})
         else:
@@ -85,6 +86,8 @@ def _print_network(network: Any, title: str, screen: Console) -> None:
 
 
 def _print_facts(facts: ModelMetadata, made: Any, screen: Console) -> None:
+    from dragoman.tasks.task import find_task
+
     data, training, network = facts.data, facts.training, facts.network
     parts = ", ".join(f"{count:,} {name}" for name, count in data.parts.items())
     facts_shown = {
@@ -93,8 +96,7 @@ def _print_facts(facts: ModelMetadata, made: Any, screen: Console) -> None:
         "training": f"{counted(training.get('steps', 0), 'step')}, {counted(training.get('epochs', 0), 'epoch')}, "
         f"{training.get('ended') or 'not finished'}",
         "network": _told(network),
-        "longest": f"{facts.longest[0]} source labels, {facts.longest[1]} reference labels",
-        "protects": "numbers, addresses, placeholders" if facts.protect else "nothing",
+        **find_task(facts.task).facts(facts),
         "dragoman": f"{facts.dragoman}, model format {facts.format}",
     }
     _print_lines({**facts_shown, **_paths(made)}, screen)

@@ -32,9 +32,9 @@ def plan(
     from dragoman.engines.compute import fast_compute
     from dragoman.networks import PRESETS
     from dragoman.tasks.configuration import configuration, merged
-    from dragoman.tasks.corpus import open_corpus
-    from dragoman.tasks.parts import check_enough, few_pairs, warnings_of
+    from dragoman.tasks.parts import warnings_of
     from dragoman.tasks.planning import measure
+    from dragoman.tasks.task import find_task
 
     screen = console(stderr=as_json)  # then standard output is for JSON alone
     options = {
@@ -45,19 +45,16 @@ def plan(
     }
     given = merged({"stopping": {"budget": "1h"}}, settings_from(files), given_only(options))
     asked = configuration(given)
-    corpus = open_corpus(asked.data, given.get("data"))
-    dataset = corpus.dataset(asked.seed, room=getattr(asked.network, "maximum_length", None))
+    task = find_task(asked.task)
+    corpus = task.open_corpus(asked.data, given.get("data"))
+    dataset = task.prepare(corpus, asked)
     for line in corpus.left_out():
         screen.print(line, style="dim", highlight=False, markup=False)
     seconds = asked.stopping.budget or 0.0
     parts, vocabularies = dataset.about["parts"], dataset.about["vocabularies"]
-    check_enough(parts)
-    screen.print(
-        f"{corpus.name}: {parts['training']:,} training pairs, vocabularies of {vocabularies[0]:,} and "
-        f"{vocabularies[1]:,} tokens",
-        highlight=False,
-    )
-    for warning in [*few_pairs(parts), *warnings_of(corpus.settings, parts)]:
+    warnings = [*task.warnings(dataset, new=True), *warnings_of(corpus.settings, parts, task.samples)]
+    screen.print(f"{corpus.name}: {task.report(dataset)}", highlight=False)
+    for warning in warnings:
         screen.print(f"warning: {warning}", style="yellow", highlight=False, markup=False, soft_wrap=True)
     with fast_compute(tell=lambda text: console(stderr=True).print(text, style="dim", highlight=False)):
         speeds = {name: measure(configuration(merged(given, {"preset": name})), dataset) for name in PRESETS}

@@ -35,8 +35,8 @@ def plot(
     """Draw a figure: training curves, attention of a sentence, word vectors, gradients through time and more."""
     from dragoman.analysis.figures import save_figure
     from dragoman.cli.attention import layer_figure
-    from dragoman.tasks.figures import draw
-    from dragoman.tasks.translator import Translator
+    from dragoman.tasks.translation.figures import draw
+    from dragoman.tasks.translation.translator import Translator
 
     chosen = layer is not None or head is not None
     if chosen and figure != "attention":

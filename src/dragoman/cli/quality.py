@@ -10,7 +10,7 @@ from dragoman.analysis.verdict import Verdict, verdict
 from dragoman.errors import DragomanError
 
 if TYPE_CHECKING:
-    from dragoman.tasks.translator import Translator
+    from dragoman.tasks.translation.translator import Translator
 
 TESTED = 200  # pairs translated at the end of a training: seconds, and enough for a rule of thumb
 
@@ -22,8 +22,8 @@ def print_verdict(found: Verdict, screen: Console) -> None:
 
 def print_quality(translator: Translator, screen: Console) -> None:
     """Translate some pairs that training never saw, if the model keeps any, and say what to expect."""
-    from dragoman.tasks.model import load_testing
-    from dragoman.tasks.translator import DecodingOptions
+    from dragoman.tasks.translation.testing import load_testing
+    from dragoman.tasks.translation.translator import DecodingOptions
 
     if translator.directory is None:
         return

@@ -113,14 +113,14 @@ def settings_from(files: list[str]) -> dict[str, Any]:
 
 def _train(given: dict[str, Any], out: Path, screen: Console) -> int:
     from dragoman.cli.progress import TrainingProgress
-    from dragoman.tasks.training import train_translator
+    from dragoman.tasks.training import train_model
     from dragoman.training.interrupts import Interrupts
     from dragoman.training.workers import keep_freed_memory
 
     keep_freed_memory()
     progress, interrupts = TrainingProgress(screen, is_quiet()), Interrupts()
     try:
-        translator, outcome = train_translator(given, out, progress, interrupts, progress.tell)
+        translator, outcome = train_model(given, out, progress, interrupts, progress.tell)
     finally:
         progress.close()
     ended = translator.facts.training
@@ -151,7 +151,7 @@ def _print_compared(compared: list[dict[str, Any]], screen: Console) -> None:
 
 
 def next_commands(out: Path) -> list[str]:
-    from dragoman.tasks.model import load_testing
+    from dragoman.tasks.translation.testing import load_testing
 
     place, pairs = shlex.quote(str(out)), load_testing(out)
     short = [source for source, _ in pairs if 3 <= len(source.split()) <= 6]

@@ -18,7 +18,7 @@ from dragoman.errors import ConfigurationError
 from dragoman.wording import counted
 
 if TYPE_CHECKING:
-    from dragoman.tasks.translator import Translation, Translator
+    from dragoman.tasks.translation.translator import Translation, Translator
 
 EXCERPT = 60  # characters of a line in a warning
 
@@ -67,7 +67,7 @@ def translate(
     One translation a line. Documents (XLIFF, PO, subtitles, HTML, DOCX ...) are refused.
     """
     from dragoman.cli.inputs import UTF_8, Input
-    from dragoman.tasks.translator import DecodingOptions, Translator
+    from dragoman.tasks.translation.translator import DecodingOptions, Translator
 
     choice = DecodingOptions(beam, best, length_penalty, sample, temperature, top_k, top_p, seed, maximum)
     given = Input("-" if text is None else text, format, column, on_bad_line or "error", header, encoding or UTF_8)

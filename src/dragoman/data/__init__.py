@@ -10,7 +10,7 @@ _HOMES = {
     "BatchStream": "batching",
     "Batching": "batching",
     "Dataset": "dataset",
-    "Encoding": "dataset",
+    "Encoding": "pair_encoding",
     "LabelPairs": "pairs",
     "Layout": "readers",
     "Splitting": "splits",

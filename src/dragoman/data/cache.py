@@ -16,9 +16,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from dragoman.data.dataset import VERSION, Dataset, Encoding, Pairs, described_splitting, prepare
+from dragoman.data.dataset import VERSION, Dataset, Samples, default_schema, described_splitting, prepare
+from dragoman.data.schema import Encoders, Schema
 from dragoman.data.splits import Splitting
-from dragoman.data.tokenizer import Tokenizer
 from dragoman.errors import DataError, DragomanWarning
 
 CHUNK = 1 << 20
@@ -79,22 +79,23 @@ def dataset_key(contents: Sequence[str], *settings: Any) -> str:
 
 
 def cached_dataset(
-    pairs: Pairs,
+    samples: Samples,
     contents: Sequence[str],
-    encoding: Encoding | None = None,
+    schema: Schema | None = None,
     splitting: Splitting | None = None,
     held_out: Collection[str] = (),
-    tokenizers: tuple[Tokenizer, Tokenizer] | None = None,
+    encoders: Encoders | None = None,
     directory: Path | None = None,
 ) -> Dataset:
-    """The dataset of these pairs, prepared now or found from before.
+    """The dataset of these samples, prepared now or found from before.
 
-    `contents` are digests of what the pairs are read from (`file_digest`), and of how, if that changes them; the pairs
-    themselves are not looked at when the dataset is there already.
+    `contents` are digests of what the samples are read from (`file_digest`), and of how, if that changes them; the
+    samples themselves are not looked at when the dataset is there already.
     """
-    encoding, how = encoding or Encoding(), described_splitting(pairs, splitting, held_out)
-    given = [hashlib.sha256(tokenizer.to_json().encode()).hexdigest() for tokenizer in tokenizers or ()]
-    key = dataset_key(contents, asdict(encoding), how, sorted(held_out), given)
+    schema, how = schema or default_schema(), described_splitting(samples, splitting, held_out)
+    given = [hashlib.sha256(encoder.to_json().encode()).hexdigest() for encoder in (encoders or {}).values()]
+    settings = asdict(schema)  # type: ignore[call-overload]
+    key = dataset_key(contents, schema.name, settings, how, sorted(held_out), given)
     cache = cache_directory()
     known = directory or (cache and cache / "datasets")
     if known is not None and (known / key / "about.json").is_file():  # then it need not be written
@@ -103,6 +104,6 @@ def cached_dataset(
     place = (directory or _datasets()) / key
     if (place / "about.json").is_file():
         return Dataset(place)
-    dataset = prepare(pairs, place, encoding, splitting, held_out, tokenizers)
+    dataset = prepare(samples, place, schema, splitting, held_out, encoders)
     logger.info("prepared the dataset %s", place)
     return dataset

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from dragoman.data.dataset import LONGEST
 from dragoman.data.languages import CERTAIN, leaning, profile
+from dragoman.data.pair_encoding import LONGEST
 from dragoman.data.records import Record
 from dragoman.data.splits import collapsed
 from dragoman.data.stores import StoreWriter, TextStore

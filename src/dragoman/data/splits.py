@@ -107,10 +107,11 @@ def _exact(samples: int, splitting: Splitting) -> Array:
     return parts
 
 
-def check_training(parts: Array) -> None:
+def check_training(parts: Array, samples: str = "pairs") -> None:
     """An error when no sample is in the training part."""
     if not (parts == TRAINING).any():
-        raise DataError(f"of {len(parts):,} pairs none fell into the training part; add pairs, or try another --seed")
+        none = f"of {len(parts):,} {samples} none fell into the training part"
+        raise DataError(f"{none}; add {samples}, or try another --seed")
 
 
 class Unusual(NamedTuple):
@@ -120,18 +121,20 @@ class Unusual(NamedTuple):
     advice: str
 
 
-def unusual_parts(counts: Mapping[str, int], shares: tuple[float, float, float]) -> dict[str, Unusual]:
+def unusual_parts(
+    counts: Mapping[str, int], shares: tuple[float, float, float], samples: str = "pairs"
+) -> dict[str, Unusual]:
     """The parts that are empty although they have a share, or farther from it than chance explains, by name."""
     total = sum(counts.values())
     found = {}
     for name, share in zip(PARTS, shares, strict=True):
         far = _is_far(counts[name], share, total)
-        some = f"{counts[name]:,} of {total:,} pairs ({counts[name] / max(1, total):.1%}) are in the {name} part"
+        some = f"{counts[name]:,} of {total:,} {samples} ({counts[name] / max(1, total):.1%}) are in the {name} part"
         if share and not counts[name]:
-            what = f"the {name} part is empty although its share is {share:.1%} of {total:,} pairs"
+            what = f"the {name} part is empty although its share is {share:.1%} of {total:,} {samples}"
             chance = (1 - share) ** total > BY_CHANCE
             found[name] = Unusual(
-                what, "There are few pairs: add pairs, or raise its share" if chance else SPLIT_BEFORE
+                what, f"There are few {samples}: add {samples}, or raise its share" if chance else SPLIT_BEFORE
             )
         elif share and far:
             found[name] = Unusual(f"{some}, far from its share of {share:.1%}", SPLIT_BEFORE)

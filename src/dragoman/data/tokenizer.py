@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
@@ -41,6 +41,8 @@ FREQUENT = 5
 
 class Tokenizer:
     """Encodes text as labels: 0 pad, 1 unknown, 2 start, 3 end, then the pieces."""
+
+    file: ClassVar[str] = "tokenizer"
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine

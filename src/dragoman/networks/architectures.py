@@ -38,11 +38,13 @@ class Architecture:
     presets: Mapping[str, Mapping[str, int]]
     named: Mapping[str, Any] = field(default_factory=dict)
 
-    def configured(self, settings: Mapping[str, Any], vocabularies: tuple[int, int]) -> ModelConfiguration:
-        source, reference = vocabularies
-        return self.configuration(**settings, source_vocabulary=source, target_vocabulary=reference)
+    def configured(self, settings: Mapping[str, Any], sizes: Mapping[str, int]) -> ModelConfiguration:
+        """The configuration of a network: its settings, and the sizes that the data decide."""
+        configuration: Any = self.configuration
+        built: ModelConfiguration = configuration(**settings, **sizes)
+        return built
 
-    def build(self, configuration: ModelConfiguration, seed: int = 0, dtype: Any = np.float32) -> SequenceModel:
+    def build(self, configuration: Any, seed: int = 0, dtype: Any = np.float32) -> SequenceModel:
         network: Any = self.network
         built: SequenceModel = network(configuration, seed, dtype)
         return built

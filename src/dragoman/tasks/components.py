@@ -9,8 +9,9 @@ from dragoman.batch import Batch
 from dragoman.data.batching import Batching, plan_epoch
 from dragoman.data.dataset import Part
 from dragoman.errors import ConfigurationError
-from dragoman.loss import CrossEntropy, LossIndex, Regularization
-from dragoman.networks import SequenceModel
+from dragoman.loss import LossIndex, Regularization
+from dragoman.loss.index import Error
+from dragoman.networks import Network
 from dragoman.optimization import (
     AdaGrad,
     Adam,
@@ -48,11 +49,9 @@ def fixed_batches(part: Part) -> Iterator[Batch]:
         yield part.batch(items)
 
 
-def loss_index(settings: LossSettings) -> LossIndex:
+def loss_index(settings: LossSettings, error: Error) -> LossIndex:
     norm = settings.regularization
-    return LossIndex(
-        CrossEntropy(settings.smoothing), None if norm == "none" else Regularization(norm, settings.coefficient)
-    )
+    return LossIndex(error, None if norm == "none" else Regularization(norm, settings.coefficient))
 
 
 def optimizer(settings: OptimizerSettings) -> Optimizer:
@@ -99,7 +98,7 @@ def stopping(settings: StoppingSettings) -> Stopping:
     return Stopping(s.steps, s.error, s.accuracy, s.epochs, s.budget, s.patience)
 
 
-def freeze_all_but(network: SequenceModel, part: str) -> None:
+def freeze_all_but(network: Network, part: str) -> None:
     """Train one part alone (book 7.4); a table that two parts share stays frozen with either."""
     if part == "all":
         return

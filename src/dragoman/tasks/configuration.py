@@ -1,4 +1,4 @@
-"""Everything that can be chosen about training a translator: sections of a TOML file, checked, with one meaning each.
+"""Everything that can be chosen about a training: sections of a TOML file, checked, with one meaning each.
 
 What is given wins over the recipe, the recipe over the defaults below; `--set section.name=value` wins over the file.
 """
@@ -12,15 +12,16 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import BeforeValidator, Field, SerializeAsAny
 
 from dragoman.data.splits import DEFAULT_SHARES, as_shares
 from dragoman.data.tokenizer import Kind
 from dragoman.errors import ConfigurationError
-from dragoman.networks import ARCHITECTURES, Configuration, ModelSettings, TransformerSettings
-from dragoman.tasks.recipes import RECIPES, recipe_for
+from dragoman.networks import Configuration, TransformerSettings
+from dragoman.tasks.recipes import recipe_for
 from dragoman.tasks.renamed import is_saved, with_current_columns, with_current_names
 from dragoman.tasks.start import StartSettings
+from dragoman.tasks.task import DEFAULT, find_task
 
 UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
 
@@ -40,15 +41,6 @@ Positive = Annotated[int, Field(ge=1)]
 Fraction = Annotated[float, Field(ge=0, lt=1)]
 
 
-def _count_from_one(columns: tuple[int | str, int | str]) -> tuple[int | str, int | str]:
-    if any(isinstance(column, int) and column < 1 for column in columns):
-        raise ValueError(f"columns count from 1 (in version 0.1.0 from 0), got {list(columns)}")
-    return columns
-
-
-Columns = Annotated[tuple[int | str, int | str], AfterValidator(_count_from_one)]
-
-
 def _shares_of_one(given: object) -> object:
     """Shares in per cent as shares of 1."""
     try:
@@ -63,22 +55,16 @@ Shares = Annotated[tuple[float, float, float], BeforeValidator(_shares_of_one)]
 
 
 class DataSettings(Configuration):
-    """Where the pairs come from, and how they become labels."""
+    """Where the samples come from and how they are split; every task adds how they become numbers."""
 
     files: tuple[str, ...] = ()
     format: str | None = None
-    columns: Columns | None = None
     header: bool | None = None
-    languages: tuple[str, str] | None = None
     encoding: str = "utf-8"
     on_bad_line: Literal["error", "skip"] = "error"
-    split: Literal["source", "sample", "given"] = "source"
+    split: str = "sample"
     shares: Shares = DEFAULT_SHARES
     tokenizer: Kind = "wordpiece"
-    vocabulary: tuple[int, int] | None = None
-    joint: bool = False
-    maximum: tuple[int, int] | None = None
-    protect: bool = True
 
 
 class LossSettings(Configuration):
@@ -125,7 +111,7 @@ class CheckpointSettings(Configuration):
 
     keep: Positive = 2
     minutes: float = Field(default=10.0, gt=0)
-    best_by: Literal["error", "accuracy", "bleu", "chrf"] = "error"
+    best_by: str = "error"
     average: int = Field(default=0, ge=0)
 
 
@@ -133,22 +119,23 @@ class ProgressSettings(Configuration):
     """What is measured and shown while training."""
 
     every: Positive | None = None
-    scores: tuple[Literal["bleu", "chrf"], ...] = ()
+    scores: tuple[str, ...] = ()
     samples: int = Field(default=0, ge=0)
     tensorboard: bool = False
 
 
-class TranslationConfiguration(Configuration):
+class TrainingConfiguration(Configuration):
     """A whole training. What is None is decided from the data and written down."""
 
+    task: str = DEFAULT
     architecture: str = "transformer"
     preset: str | None = None
     recipe: str = "modern"
     seed: int = Field(default=0, ge=0, lt=2**63)
     out: str = "model"
     threads: Positive | None = None
-    data: DataSettings = DataSettings()
-    network: ModelSettings = TransformerSettings()
+    data: SerializeAsAny[DataSettings] = DataSettings()
+    network: SerializeAsAny[Configuration] = TransformerSettings()
     loss: LossSettings = LossSettings()
     optimizer: OptimizerSettings = OptimizerSettings()
     stopping: StoppingSettings = StoppingSettings()
@@ -161,9 +148,11 @@ Settings = dict[str, Any]
 C = TypeVar("C", bound=Configuration)
 
 
-def sections(architecture: str) -> dict[str, type[Configuration]]:
-    """The sections of a configuration; what can be chosen of a network depends on its architecture."""
-    return {**_inside(TranslationConfiguration), "network": ARCHITECTURES[architecture].settings}
+def sections(architecture: str, task: str = DEFAULT) -> dict[str, type[Configuration]]:
+    """The sections of a configuration; what can be chosen of data and network depends on task and architecture."""
+    chosen = find_task(task)
+    particular = {"data": chosen.data, "network": chosen.architectures[architecture].settings}
+    return {**_inside(TrainingConfiguration), **particular}
 
 
 def _inside(kind: type[Configuration]) -> dict[str, type[Configuration]]:
@@ -172,34 +161,47 @@ def _inside(kind: type[Configuration]) -> dict[str, type[Configuration]]:
     return {name: kind for name, kind in kinds.items() if isinstance(kind, type) and issubclass(kind, Configuration)}
 
 
-def resolved(path: Path) -> TranslationConfiguration:
+def resolved(path: Path) -> TrainingConfiguration:
     """A configuration that a training saved: a missing setting is None, whatever its recipe says."""
     saved = read_toml(path)
-    _one_of("architecture", saved.get("architecture", "transformer"), ARCHITECTURES)
+    task = find_task(saved.get("task", DEFAULT))
+    _one_of("architecture", saved.get("architecture", "transformer"), task.architectures)
     return _whole(saved, str(path))
 
 
-def configuration(given: Mapping[str, Any], where: str = "the settings") -> TranslationConfiguration:
-    """What is given, on top of its recipe, architecture and preset."""
+def configuration(given: Mapping[str, Any], where: str = "the settings") -> TrainingConfiguration:
+    """What is given, on top of its task's recipe, architecture and preset."""
+    task = find_task(given.get("task", DEFAULT))
     name, preset = given.get("architecture", "transformer"), given.get("preset")
-    _one_of("architecture", name, ARCHITECTURES)
-    _check_names(given, name, where)
-    architecture, recipe = ARCHITECTURES[name], given.get("recipe", "modern")
-    _one_of("recipe", recipe, RECIPES)
+    _one_of("architecture", name, task.architectures)
+    _check_names(given, name, task.name, where)
+    architecture, recipe = task.architectures[name], given.get("recipe", "modern")
+    _one_of("recipe", recipe, task.recipes)
     if preset is not None:
         _one_of("preset", preset, architecture.presets)
     size = {} if preset is None else architecture.presets[preset]
-    from_recipe = recipe_for(recipe, preset, architecture.settings.model_fields)
-    return _whole(merged(from_recipe, {"network": size}, {"network": architecture.named}, given), where)
+    from_recipe = recipe_for(task, recipe, preset, architecture.settings.model_fields)
+    found = _whole(merged(from_recipe, {"network": size}, {"network": architecture.named}, given), where)
+    _check_scores("checkpoints.best_by", [found.checkpoints.best_by], ("error", "accuracy", *task.scores), where)
+    _check_scores("progress.scores", found.progress.scores, task.scores, where)
+    return found
 
 
-def _whole(settings: Mapping[str, Any], where: str) -> TranslationConfiguration:
-    kinds = sections(settings.get("architecture", "transformer"))
+def _check_scores(place: str, asked: Iterable[str], known: tuple[str, ...], where: str) -> None:
+    for score in asked:
+        if score not in known:
+            choices = f"choose from {', '.join(known)}" if known else "this task has none"
+            raise ConfigurationError(f"{where}: {place}: there is no score '{score}'; {choices}")
+
+
+def _whole(settings: Mapping[str, Any], where: str) -> TrainingConfiguration:
+    kinds = sections(settings.get("architecture", "transformer"), settings.get("task", DEFAULT))
+    settings = {"data": {}, "network": {}, **settings}
     built = {
         name: _built(kinds[name], value, f"{where}: {name}.") if name in kinds else value
         for name, value in settings.items()
     }
-    return _built(TranslationConfiguration, built, f"{where}: ")
+    return _built(TrainingConfiguration, built, f"{where}: ")
 
 
 def _built(kind: type[C], settings: Mapping[str, Any], place: str) -> C:
@@ -263,9 +265,10 @@ def merged(*layers: Mapping[str, Any]) -> Settings:
     return result
 
 
-def _check_names(given: Mapping[str, Any], architecture: str, where: str) -> None:
+def _check_names(given: Mapping[str, Any], architecture: str, task: str, where: str) -> None:
     """Refuse a setting that does not exist; the error names the nearest one that does."""
-    _check_section(given, TranslationConfiguration, sections(architecture), setting_names(architecture), where)
+    names = setting_names(architecture, task)
+    _check_section(given, TrainingConfiguration, sections(architecture, task), names, where)
 
 
 def _check_section(
@@ -286,9 +289,9 @@ def _check_section(
             _check_section(value, kinds[name], _inside(kinds[name]), names, where, f"{prefix}{name}.")
 
 
-def setting_names(architecture: str = "transformer") -> list[str]:
+def setting_names(architecture: str = "transformer", task: str = DEFAULT) -> list[str]:
     """Every setting by its dotted name."""
-    return _names(TranslationConfiguration, sections(architecture))
+    return _names(TrainingConfiguration, sections(architecture, task))
 
 
 def _names(kind: type[Configuration], kinds: Mapping[str, type[Configuration]]) -> list[str]:

@@ -12,10 +12,11 @@ from dragoman.data.dataset import Dataset
 from dragoman.errors import ConfigurationError
 from dragoman.networks import Configuration
 from dragoman.tasks.components import batching
-from dragoman.tasks.configuration import Settings, TranslationConfiguration, configuration, merged
+from dragoman.tasks.configuration import Settings, TrainingConfiguration, configuration, merged
 from dragoman.tasks.model import ModelMetadata
 from dragoman.tasks.planning import Speed, measure
 from dragoman.tasks.recipes import FINE_TUNING_EPOCHS, fine_tuning_for
+from dragoman.tasks.task import DEFAULT, find_task
 from dragoman.training.stopping import format_time
 from dragoman.training.workers import physical_cores
 
@@ -25,75 +26,34 @@ PATHS = ("start.model", "start.vectors.source", "start.vectors.target")
 MAY_CHANGE = ("out", "threads", "stopping", "checkpoints", "progress")  # when a training is taken up again
 
 
-def preset_for(pairs: int, architecture: str = "transformer") -> str:
-    """The size that translates best after so many training pairs (docs/measurements.md, Sizes).
-
-    Transformers were measured; recurrent networks train more slowly and stay small for longer.
-    """
-    if architecture != "transformer" and pairs < 30_000:
-        return "small"
-    return "medium" if pairs < 300_000 else "large"
-
-
-def dropout_for(pairs: int, preset: str) -> float | None:
-    """The dropout that was best for a Transformer and so many training pairs; None: that of the recipe."""
-    if preset == "small":
-        return 0.2 if pairs < 10_000 else None
-    return 0.3 if pairs < 10_000 else 0.2 if pairs < 80_000 else None
-
-
-def epochs_for(pairs: int) -> int:
-    """About 20 for 70,000 pairs; few pairs need more passes, many pairs fewer."""
-    return max(3, min(100, round(20 * math.sqrt(71_378 / pairs))))
-
-
-def enough_epochs(pairs: int) -> float:
-    """With fewer epochs than these, a smaller network comes further in the same time."""
-    return epochs_for(pairs) * (0.5 if pairs < 10_000 else 0.25)
-
-
-def choose_size(
-    given: Mapping[str, Any], pairs: int, base: ModelMetadata | None, judged: bool = True
-) -> TranslationConfiguration:
-    """The configuration with a network: that of the model it starts from, whose fine-tuning it is, or a preset.
-
-    judged  whether there is a validation part, which patience needs
-    """
+def choose_size(given: Mapping[str, Any], dataset: Dataset, base: ModelMetadata | None) -> TrainingConfiguration:
+    """The configuration with a network: that of the model it starts from, whose fine-tuning it is, or a preset."""
+    task, judged = find_task(given.get("task", DEFAULT)), dataset.about["parts"]["validation"] > 0
     recipe, preset, model = given.get("recipe", "modern"), given.get("preset"), given.get("start", {}).get("model")
     if base is None:
-        return configuration(merged(_decided_size(given, pairs), given))
+        return configuration(merged(task.decide(given, dataset), given))
     if given.get("architecture", base.architecture) != base.architecture:
         raise ConfigurationError(f"{model} is a {base.architecture}; leave the architecture out")
     if preset not in (None, base.preset):
         raise ConfigurationError(f"{model} is not of the preset '{preset}'; leave the preset out")
-    shape = base.network.model_dump(exclude={"source_vocabulary", "target_vocabulary", "dropout"})
+    chosen = task.architectures[base.architecture].settings.model_fields.keys() - {"dropout"}
+    shape = base.network.model_dump(include=set(chosen))
     for name, value in given.get("network", {}).items():
         if name in shape and value != shape[name]:
             raise ConfigurationError(f"network.{name} is {shape[name]!r} in {model}; it cannot change")
     decided = {"architecture": base.architecture, "network": shape} | ({"preset": base.preset} if base.preset else {})
-    tuning = fine_tuning_for(recipe, base.preset)
+    tuning = fine_tuning_for(task, recipe, base.preset)
     if not judged:
         tuning = {name: section for name, section in tuning.items() if name != "stopping"}
     return configuration(merged(decided, tuning, given))
 
 
-def _decided_size(given: Mapping[str, Any], pairs: int) -> Settings:
-    """Preset and dropout where they are left open; the recipe `thesis` drops nothing."""
-    architecture = given.get("architecture", "transformer")
-    preset = given.get("preset") or preset_for(pairs, architecture)
-    decided: Settings = {"preset": preset}
-    dropout = dropout_for(pairs, preset)
-    if dropout is not None and given.get("recipe", "modern") == "modern" and architecture == "transformer":
-        decided["network"] = {"dropout": dropout}
-    return decided
-
-
 def plan_schedule(
-    settings: TranslationConfiguration,
+    settings: TrainingConfiguration,
     dataset: Dataset,
     tell: Callable[[str], None],
-    smaller: Callable[[str], TranslationConfiguration] | None = None,
-) -> tuple[TranslationConfiguration, Speed | None]:
+    smaller: Callable[[str], TrainingConfiguration] | None = None,
+) -> tuple[TrainingConfiguration, Speed | None]:
     """How many epochs or steps, and over how many of them the rate falls; and the speed that a plan was made by.
 
     A budget alone plans the steps of the schedule and leaves `stopping.steps` open: they are planned again when the
@@ -107,7 +67,7 @@ def plan_schedule(
     if steps is None and epochs is None:
         if stopping.budget is None:
             tuned = settings.start.model is not None and settings.recipe == "modern"
-            epochs = FINE_TUNING_EPOCHS if tuned else epochs_for(len(dataset.part("training")))
+            epochs = FINE_TUNING_EPOCHS if tuned else find_task(settings.task).epochs(dataset)
         else:
             tell(f"measuring this machine for a few seconds, to plan {format_time(stopping.budget)}")
             settings, speed = _fitting_size(settings, dataset, stopping.budget, smaller)
@@ -127,13 +87,13 @@ def plan_schedule(
 
 
 def _fitting_size(
-    settings: TranslationConfiguration,
+    settings: TrainingConfiguration,
     dataset: Dataset,
     budget: float,
-    smaller: Callable[[str], TranslationConfiguration] | None,
-) -> tuple[TranslationConfiguration, Speed]:
+    smaller: Callable[[str], TrainingConfiguration] | None,
+) -> tuple[TrainingConfiguration, Speed]:
     """The largest network that gets through enough epochs within a budget, and its speed; else the smallest."""
-    enough = enough_epochs(len(dataset.part("training")))
+    enough = find_task(settings.task).enough_epochs(dataset)
     speed = measure(settings, dataset)
     while smaller is not None and speed.steps_within(budget) < enough * speed.steps_per_epoch:
         preset = SMALLER.get(settings.preset or "")
@@ -144,12 +104,12 @@ def _fitting_size(
     return settings, speed
 
 
-def planned_by_budget(settings: TranslationConfiguration) -> bool:
+def planned_by_budget(settings: TrainingConfiguration) -> bool:
     """Whether the number of steps is planned by the clock: nothing else limits it."""
     return settings.stopping.steps is None and settings.stopping.epochs is None
 
 
-def planned_steps(settings: TranslationConfiguration, dataset: Dataset) -> float:
+def planned_steps(settings: TrainingConfiguration, dataset: Dataset) -> float:
     optimizer, stopping = settings.optimizer, settings.stopping
     if planned_by_budget(settings):
         return optimizer.schedule_steps or math.inf
@@ -158,16 +118,14 @@ def planned_steps(settings: TranslationConfiguration, dataset: Dataset) -> float
     return min(stopping.steps or math.inf, (stopping.epochs or math.inf) * steps)
 
 
-def decided_before(saved: TranslationConfiguration) -> Settings:
+def decided_before(saved: TrainingConfiguration) -> Settings:
     """What a training that is resumed decided by itself: it stays, whatever this version would decide."""
     decided: Settings = {} if saved.preset is None else {"preset": saved.preset}
     dropout = getattr(saved.network, "dropout", None)
     return decided if dropout is None else {**decided, "network": {"dropout": dropout}}
 
 
-def check_resume(
-    asked: TranslationConfiguration, saved: TranslationConfiguration, place: str
-) -> TranslationConfiguration:
+def check_resume(asked: TrainingConfiguration, saved: TrainingConfiguration, place: str) -> TrainingConfiguration:
     """The saved configuration with this time's stopping rules; an error when it is that of another training.
 
     Files may have other names than then: the caller has compared their contents.

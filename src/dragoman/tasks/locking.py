@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from dragoman.errors import ConfigurationError
-from dragoman.tasks.model import FILES
 from dragoman.training.checkpoints import PARTIAL, explain_write_errors
 
 LOCK = ".lock"
-WRITTEN = {LOCK, *FILES}  # what a training that was killed at its start may have left
+WRITTEN = re.compile(  # what a training that was killed at its start may have left
+    rf"{re.escape(LOCK)}|model\.json|configuration\.toml|history\.jsonl|weights\.safetensors|checkpoints"
+    r"|testing\.\w+\.gz|\w+-(tokenizer|classes|scaler)\.json"
+)
 
 
 def _refuse_other(out: Path) -> None:
@@ -19,7 +22,8 @@ def _refuse_other(out: Path) -> None:
     if not out.is_dir():
         raise ConfigurationError(f"{out} is a file; --out names a directory")
     if not (out / "configuration.toml").exists():
-        others = sorted(p.name for p in out.iterdir() if p.name not in WRITTEN and not p.name.startswith(PARTIAL))
+        names = sorted(path.name for path in out.iterdir())
+        others = [name for name in names if not WRITTEN.fullmatch(name) and not name.startswith(PARTIAL)]
         if others:
             raise ConfigurationError(f"{out} exists and holds no training ({others[0]} ...); choose another --out")
 

@@ -1,12 +1,12 @@
-"""A model directory: all that is needed to translate, and what it was trained on.
+"""A model directory: all that is needed to predict, and what it was trained on.
 
-model.json               format version, the network's configuration, data, parts, how training went
+model.json               format version, task, the network's configuration, data, parts, how training went
 weights.safetensors      the best weights so far, replaced whole
-source-tokenizer.json, target-tokenizer.json
+FIELD-tokenizer.json     the encoder of each field (also FIELD-classes.json, FIELD-scaler.json)
 configuration.toml       the resolved configuration of its training
 history.jsonl            one line for every evaluation
-testing.tsv.gz           the pairs it was not trained on, for `dragoman evaluate`
-checkpoints/             what `dragoman train` resumes from; not needed to translate
+testing.*                the samples it was not trained on, for `dragoman evaluate`
+checkpoints/             what `dragoman train` resumes from; not needed to predict
 """
 
 from __future__ import annotations
@@ -17,50 +17,31 @@ import json
 import os
 import shlex
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 import tomli_w
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, SerializeAsAny
 
 from dragoman import __version__
 from dragoman.data.cache import file_digest
-from dragoman.data.tokenizer import Tokenizer
+from dragoman.data.schema import Encoders
 from dragoman.errors import ConfigurationError, FileFormatError, NonFiniteError
 from dragoman.graph import value_of
-from dragoman.networks import (
-    ARCHITECTURES,
-    Architecture,
-    Configuration,
-    ModelConfiguration,
-    SequenceModel,
-    load_weights,
-    save_weights,
-)
-from dragoman.networks.sizes import LONGEST
+from dragoman.networks import Configuration, Network, load_weights, save_weights
 from dragoman.networks.tensors import count_values
 from dragoman.tasks.renamed import CONFIGURATION_FORMAT, with_current_names
+from dragoman.tasks.task import DEFAULT, TASKS, find_task
 from dragoman.training import checkpoints
 from dragoman.training.checkpoints import LATEST, PARTIAL, explain_write_errors, replace_file
 
 VERSION = 1
-TASK = "translation"
-Side = Literal["source", "target"]
-SIDES: tuple[Side, Side] = ("source", "target")
 WEIGHTS = "weights.safetensors"
 COPY = "copy the model again, or train it again"
-FILES = (
-    "model.json",
-    WEIGHTS,
-    "configuration.toml",
-    "history.jsonl",
-    "testing.tsv.gz",
-    "checkpoints",
-    *(f"{side}-tokenizer.json" for side in SIDES),
-)
+SAMPLES = "testing.jsonl.gz"
 
 
 class DataMetadata(Configuration):
@@ -94,26 +75,20 @@ def _checked(training: dict[str, Any]) -> dict[str, Any]:
     return training
 
 
-Length = Annotated[int, Field(ge=0, le=LONGEST)]
-
-
 class ModelMetadata(Configuration):
-    """model.json."""
+    """model.json; tasks add what is theirs."""
 
     format: int = VERSION
-    task: str = TASK
+    task: str = DEFAULT
     dragoman: str = __version__
     architecture: str = "transformer"
-    network: ModelConfiguration
+    network: SerializeAsAny[Configuration]
     parameters: int = Field(ge=1)
-    longest: tuple[Length, Length] = (64, 64)  # labels of the longest source and reference trained on
-    protect: bool = False
-    teaching: int = 1  # version of how it was taught stand-ins (data/augmentation.py)
     preset: str | None = None
     recipe: str = ""
     seed: int = 0
     data: DataMetadata = DataMetadata()
-    tokenizers: dict[str, str] = Field(default_factory=dict)  # SHA-256 of each file; none before there were checksums
+    encoders: dict[str, str] = Field(default_factory=dict)  # SHA-256 of each file; none before there were checksums
     training: Annotated[dict[str, Any], AfterValidator(_checked)] = Field(default_factory=dict)  # see TrainingMetadata
 
 
@@ -165,13 +140,15 @@ def _read_object(path: Path) -> dict[str, Any]:
 
 
 def _metadata(found: dict[str, Any], path: Path) -> ModelMetadata:
-    task, network = found.get("task", TASK), found.get("network", {})
-    if task != TASK:
-        raise ConfigurationError(f"there is no task {task!r}, expected {TASK!r}")
+    name, network = found.get("task", DEFAULT), found.get("network", {})
+    if name not in TASKS:
+        raise ConfigurationError(f"there is no task {name!r}; expected one of {', '.join(TASKS)}")
     if not isinstance(network, dict):
         raise ConfigurationError(f"network is {_kind_of(network)}, expected an object")
-    architecture = _architecture(found.get("architecture", "transformer"), path)
-    return ModelMetadata(**{**found, "network": architecture.configuration(**network)})
+    task, architecture = find_task(name), found.get("architecture", "transformer")
+    if not isinstance(architecture, str) or architecture not in task.architectures:
+        raise FileFormatError(f"{path}: there is no architecture '{architecture}'; was it written by a later version?")
+    return task.metadata(**{**found, "network": task.architectures[architecture].configuration(**network)})
 
 
 def _kind_of(value: object) -> str:
@@ -180,13 +157,7 @@ def _kind_of(value: object) -> str:
     return kinds.get(type(value), f"{value!r}")
 
 
-def _architecture(name: object, path: Path) -> Architecture:
-    if not isinstance(name, str) or name not in ARCHITECTURES:
-        raise FileFormatError(f"{path}: there is no architecture '{name}'; was it written by a later version?")
-    return ARCHITECTURES[name]
-
-
-def check_weights(network: SequenceModel, directory: Path) -> None:
+def check_weights(network: Network, directory: Path) -> None:
     """Refuse to write NaN or infinity over what is good."""
     for name, parameter in network.named_parameters():
         if not np.isfinite(value_of(parameter)).all():
@@ -196,7 +167,7 @@ def check_weights(network: SequenceModel, directory: Path) -> None:
             )
 
 
-def save_network(network: SequenceModel, directory: Path) -> None:
+def save_network(network: Network, directory: Path) -> None:
     """Replace the weights whole: a reader sees the old ones or the new ones."""
     check_weights(network, directory)
     work = directory / f"{PARTIAL}{WEIGHTS}"
@@ -215,14 +186,14 @@ def _umask() -> int:
     return mask
 
 
-def load_network(facts: ModelMetadata, directory: Path) -> SequenceModel:
+def load_network(facts: ModelMetadata, directory: Path) -> Any:
     if _just_begun(facts, directory):
         raise FileFormatError(
             f"{directory} has no weights yet: its training has not come to a first evaluation; "
             "run the same train command again to resume it"
         )
     check_size(facts, directory)
-    network = ARCHITECTURES[facts.architecture].build(facts.network)
+    network: Any = find_task(facts.task).architectures[facts.architecture].build(facts.network)
     with advised(directory):
         if not (directory / WEIGHTS).exists():
             raise FileFormatError(f"{directory / WEIGHTS} is missing")
@@ -238,7 +209,7 @@ def _just_begun(facts: ModelMetadata, directory: Path) -> bool:
 
 def check_size(facts: ModelMetadata, directory: Path) -> None:
     """Refuse a network with more parameters than its file of weights, before any of them is allocated."""
-    path, needed = directory / WEIGHTS, facts.network.count()
+    path, needed = directory / WEIGHTS, count_parameters(facts.network)
     if not path.exists():
         return
     with advised(directory):
@@ -252,7 +223,7 @@ def check_size(facts: ModelMetadata, directory: Path) -> None:
 
 def check_files(facts: ModelMetadata, directory: Path) -> None:
     """Raise an error that names the first file that is missing or damaged."""
-    load_tokenizers(facts, directory)
+    load_encoders(facts, directory)
     if not _just_begun(facts, directory):
         load_network(facts, directory)
 
@@ -277,40 +248,47 @@ def _can_be_restored(directory: Path) -> bool:
     return (directory / "configuration.toml").is_file() and (directory / "checkpoints" / LATEST).is_file()
 
 
-def tokenizer_path(directory: Path, side: Side) -> Path:
-    """Version 0.1.0 called the target side the reference."""
+def count_parameters(network: Any) -> int:
+    """p of a network's configuration, without building the network."""
+    return int(network.count())
+
+
+def encoder_path(directory: Path, field: str, kind: Any) -> Path:
+    """The file of a field's encoder. Version 0.1.0 called the target side the reference."""
     before = directory / "reference-tokenizer.json"
-    return before if side == "target" and before.exists() else directory / f"{side}-tokenizer.json"
+    return before if field == "target" and before.exists() else directory / f"{field}-{kind.file}.json"
 
 
-def tokenizer_checksums(tokenizers: tuple[Tokenizer, Tokenizer]) -> dict[str, str]:
-    """By side, of the files that `save_tokenizers` writes."""
-    texts = zip(SIDES, tokenizers, strict=True)
-    return {side: hashlib.sha256(tokenizer.to_json().encode()).hexdigest() for side, tokenizer in texts}
+def encoder_checksums(encoders: Encoders) -> dict[str, str]:
+    """By field, of the files that `save_encoders` writes."""
+    return {field: hashlib.sha256(encoder.to_json().encode()).hexdigest() for field, encoder in encoders.items()}
 
 
-def save_tokenizers(tokenizers: tuple[Tokenizer, Tokenizer], directory: Path) -> None:
-    for side, tokenizer in zip(SIDES, tokenizers, strict=True):
-        replace_file(tokenizer_path(directory, side), tokenizer.to_json())
+def save_encoders(encoders: Encoders, directory: Path) -> None:
+    for field, encoder in encoders.items():
+        replace_file(encoder_path(directory, field, encoder), encoder.to_json())
 
 
-def load_tokenizer(facts: ModelMetadata, directory: Path, side: Side) -> Tokenizer:
-    path, expected = tokenizer_path(directory, side), facts.tokenizers.get(side)
+def load_encoder(facts: ModelMetadata, directory: Path, field: str) -> Any:
+    kind = find_task(facts.task).encoders[field]
+    path, expected = encoder_path(directory, field, kind), facts.encoders.get(field)
     if not path.exists():
         raise FileFormatError(f"{path} is missing")
     if expected is not None and file_digest(path) != expected:
         raise FileFormatError(f"{path} is damaged: it does not match its checksum in model.json")
-    return Tokenizer.load(path)
+    return kind.load(path)
 
 
-def load_tokenizers(facts: ModelMetadata, directory: Path) -> tuple[Tokenizer, Tokenizer]:
+def load_encoders(facts: ModelMetadata, directory: Path) -> Encoders:
+    """The encoders of all fields, which fit the network."""
+    task = find_task(facts.task)
     with advised(directory):
-        source, reference = (load_tokenizer(facts, directory, side) for side in SIDES)
-    sizes = (source.size, reference.size)
-    wanted = (facts.network.source_vocabulary, facts.network.target_vocabulary)
-    if sizes != wanted:
-        raise FileFormatError(f"{directory}: its tokenizers have {sizes} tokens, its network {wanted}")
-    return source, reference
+        encoders = {field: load_encoder(facts, directory, field) for field in task.encoders}
+    for name, size in task.sizes(encoders).items():
+        wanted = getattr(facts.network, name)
+        if size != wanted:
+            raise FileFormatError(f"{directory}: its encoders give {name} = {size}, its network has {wanted}")
+    return encoders
 
 
 def save_configuration(settings: Configuration, directory: Path) -> None:
@@ -320,25 +298,34 @@ def save_configuration(settings: Configuration, directory: Path) -> None:
     replace_file(directory / "configuration.toml", text)
 
 
-def save_testing(pairs: Iterable[tuple[str, str]], directory: Path) -> None:
-    """The testing part as TSV; tabs and line ends inside a text become spaces, as they do in labels."""
-    path, work = directory / "testing.tsv.gz", directory / f"{PARTIAL}testing.tsv.gz"
+def save_samples(samples: Iterable[tuple[str, ...]], fields: Sequence[str], directory: Path) -> None:
+    """The testing part as JSON lines, one object a sample."""
+    with written_testing(directory, SAMPLES) as packed:
+        for sample in samples:
+            line = json.dumps(dict(zip(fields, sample, strict=True)), ensure_ascii=False)
+            packed.write(line.encode() + b"\n")
+
+
+def load_samples(directory: Path, fields: Sequence[str]) -> list[tuple[str, ...]]:
+    """The testing part that `save_samples` wrote."""
+    path = directory / SAMPLES
+    try:
+        with gzip.open(path, "rt", encoding="utf-8", newline="\n") as lines:
+            return [tuple(str(json.loads(line)[field]) for field in fields) for line in lines]
+    except FileNotFoundError:
+        raise FileFormatError(f"{directory} keeps no testing samples; name a file to evaluate on") from None
+    except (OSError, ValueError, KeyError, TypeError, EOFError, zlib.error) as error:
+        raise FileFormatError(f"{path} cannot be read: {error}") from None
+
+
+@contextmanager
+def written_testing(directory: Path, name: str) -> Iterator[gzip.GzipFile]:
+    """A compressed file of the directory that gets its name when it is complete; the same bytes every time."""
+    path, work = directory / name, directory / f"{PARTIAL}{name}"
     with explain_write_errors(directory, "the testing part"):
         try:
             with work.open("wb") as raw, gzip.GzipFile(fileobj=raw, mode="wb", mtime=0) as packed:
-                for pair in pairs:
-                    packed.write(("\t".join(" ".join(text.split()) for text in pair) + "\n").encode())
+                yield packed
             work.replace(path)
         finally:
             work.unlink(missing_ok=True)
-
-
-def load_testing(directory: Path) -> list[tuple[str, str]]:
-    path = directory / "testing.tsv.gz"
-    try:
-        with gzip.open(path, "rt", encoding="utf-8", newline="\n") as lines:
-            return [(source, reference) for source, reference in (line.rstrip("\n").split("\t") for line in lines)]
-    except FileNotFoundError:
-        raise FileFormatError(f"{directory} keeps no testing pairs; name a file of pairs to evaluate on") from None
-    except (OSError, ValueError, EOFError, zlib.error) as error:
-        raise FileFormatError(f"{path} cannot be read: {error}") from None

@@ -8,16 +8,18 @@ from typing import Any
 
 from dragoman.data.splits import PARTS, unusual_parts
 from dragoman.errors import ConfigurationError, DataError
-from dragoman.tasks.configuration import DataSettings, TranslationConfiguration
+from dragoman.tasks.configuration import DataSettings, TrainingConfiguration
 from dragoman.wording import counted
 
 FEWEST = 10  # training pairs that a new model is trained on
 FEW = 1000  # training pairs below which a new model is warned of
 
-CONSEQUENCES = {  # of a part without pairs
-    "validation": "nothing is validated, and the last weights are kept instead of the best",
-    "testing": "`dragoman evaluate` will need a file of pairs",
-}
+
+def consequence(part: str, samples: str) -> str:
+    """What follows from an empty part."""
+    if part == "validation":
+        return "nothing is validated, and the last weights are kept instead of the best"
+    return f"`dragoman evaluate` will need a file of {samples}"
 
 
 def is_folder(settings: DataSettings) -> bool:
@@ -89,14 +91,15 @@ def with_parts(settings: DataSettings, counts: Mapping[str, int]) -> DataSetting
     return settings.model_copy(update={"shares": shares})
 
 
-def warnings_of(settings: DataSettings, counts: Mapping[str, int]) -> list[str]:
+def warnings_of(settings: DataSettings, counts: Mapping[str, int], samples: str = "pairs") -> list[str]:
     """What a user should know about the sizes of the parts before training."""
     if settings.split == "given":
         empty = {name: Path(settings.files[0]) / f"{name}.tsv" for name in PARTS if not counts[name]}
-        return [f"{path} is {_what_is_wrong(path)}: {CONSEQUENCES[name]}" for name, path in empty.items()]
-    found = unusual_parts(counts, settings.shares)
+        return [f"{path} is {_what_is_wrong(path)}: {consequence(name, samples)}" for name, path in empty.items()]
+    found = unusual_parts(counts, settings.shares, samples)
     return [
-        f"{part.what}{'' if counts[name] else f': {CONSEQUENCES[name]}'}. {part.advice}" for name, part in found.items()
+        f"{part.what}{'' if counts[name] else f': {consequence(name, samples)}'}. {part.advice}"
+        for name, part in found.items()
     ]
 
 
@@ -106,7 +109,7 @@ def _what_is_wrong(path: Path) -> str:
     return "without a usable pair" if _has_content(path) else "empty"
 
 
-def check_validation(settings: TranslationConfiguration, counts: Mapping[str, int]) -> None:
+def check_validation(settings: TrainingConfiguration, counts: Mapping[str, int]) -> None:
     """An error when the validation part is empty and a setting needs it."""
     if counts["validation"]:
         return

@@ -8,16 +8,19 @@ import tracemalloc
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from dragoman.data.batching import Batching, BatchStream, plan_epoch
 from dragoman.data.dataset import Dataset, Part
-from dragoman.loss import CrossEntropy, LossIndex
-from dragoman.networks import ARCHITECTURES, SequenceModel
+from dragoman.loss import LossIndex
+from dragoman.loss.index import Error
+from dragoman.networks import Network
 from dragoman.optimization import Adam, Constant
 from dragoman.tasks.components import EVALUATED, batching
-from dragoman.tasks.configuration import TranslationConfiguration
+from dragoman.tasks.configuration import TrainingConfiguration
+from dragoman.tasks.task import find_task
 from dragoman.training.budget import RESERVE
 from dragoman.training.step import StepSettings, TrainingStep
 from dragoman.training.workers import Workers, physical_cores
@@ -50,14 +53,16 @@ class Speed:
         return max(1, int(usable / per_step))
 
 
-def measure(settings: TranslationConfiguration, dataset: Dataset, seconds: float = MEASURED) -> Speed:
+def measure(settings: TrainingConfiguration, dataset: Dataset, seconds: float = MEASURED) -> Speed:
     """Train a throw-away network for some seconds."""
     optimizer, validation = settings.optimizer, dataset.part("validation")
     stream = BatchStream(dataset.part("training"), batching(optimizer), settings.seed)
-    architecture = ARCHITECTURES[settings.architecture]
-    network = architecture.build(architecture.configured(settings.network.model_dump(), dataset.about["vocabularies"]))
+    task = find_task(settings.task)
+    architecture = task.architectures[settings.architecture]
+    configured = architecture.configured(settings.network.model_dump(), task.sizes(dataset.encoders))
+    network: Any = architecture.build(configured)
     workers = Workers(settings.threads or physical_cores())
-    index = LossIndex(CrossEntropy(settings.loss.smoothing))
+    index = LossIndex(task.error(settings, dataset))
     step = TrainingStep(network, Adam(), index, workers, StepSettings(clip=1.0))
     with closing(workers):
         step.take([next(stream)], RATE)  # kernels are compiled here
@@ -74,7 +79,7 @@ def measure(settings: TranslationConfiguration, dataset: Dataset, seconds: float
         spent / steps * optimizer.accumulate,
         tokens / spent,
         math.ceil(stream.batches_in_epoch / optimizer.accumulate),
-        _validation_seconds(network, validation) if len(validation) else 0.0,
+        _validation_seconds(network, validation, task.plain_error(settings, dataset)) if len(validation) else 0.0,
         memory + VECTORS * network.theta.values.nbytes,
     )
 
@@ -89,11 +94,11 @@ def _peak_memory(run: Callable[[], object]) -> int:
         tracemalloc.stop()
 
 
-def _validation_seconds(network: SequenceModel, part: Part) -> float:
+def _validation_seconds(network: Network, part: Part, error: Error) -> float:
     """An evaluation of the whole part, from that of some batches."""
     plan = plan_epoch(part.lengths(), Batching(EVALUATED), 0, 0)
     chosen = [plan[i] for i in np.linspace(0, len(plan) - 1, min(VALIDATED, len(plan))).astype(int)]
-    index = LossIndex()
+    index = LossIndex(error)
     index.evaluate(network, part.batch(chosen[0]))  # kernels are compiled here
     started = time.perf_counter()
     for items in chosen:

@@ -1,4 +1,4 @@
-"""Everything that a training of a translator needs: the data, the settings left open, the network."""
+"""Everything that a training needs: the data, the settings left open, the network."""
 
 from __future__ import annotations
 
@@ -6,22 +6,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from dragoman.data.augmentation import TEACHING
-from dragoman.data.dataset import LONGEST, SHORTEN, Dataset
-from dragoman.errors import ConfigurationError
-from dragoman.networks import ARCHITECTURES, SequenceModel
+from dragoman.data.dataset import Dataset
 from dragoman.networks.sizes import check_memory
-from dragoman.tasks import components, decisions
+from dragoman.tasks import decisions
 from dragoman.tasks import model as directory_of
 from dragoman.tasks import parts as parts_of
-from dragoman.tasks.configuration import TranslationConfiguration, configuration, merged, resolved
-from dragoman.tasks.corpus import Corpus, open_corpus
-from dragoman.tasks.model import DamagedMetadataError, DataMetadata, ModelMetadata
+from dragoman.tasks.configuration import TrainingConfiguration, configuration, merged, resolved
+from dragoman.tasks.model import DamagedMetadataError, DataMetadata, ModelMetadata, count_parameters
 from dragoman.tasks.planning import VECTORS, Speed
-from dragoman.tasks.replay import with_replay
-from dragoman.tasks.restoring import check_same_pairs, other_data
-from dragoman.tasks.translator import Translator
-from dragoman.tasks.vectors.embeddings import check_start, start_from_vectors
+from dragoman.tasks.restoring import check_same_samples, other_data
+from dragoman.tasks.task import DEFAULT, find_task
 from dragoman.training import Callback, Checkpoints
 from dragoman.training.workers import check_threads
 from dragoman.wording import counted
@@ -41,6 +35,7 @@ class Preparation:
     def __init__(
         self, given: Mapping[str, Any], out: Path | None, watch: Callback, tell: Callable[[str], None]
     ) -> None:
+        self.task = find_task(given.get("task", DEFAULT))
         self.given, self.asked, self.out, self.watch, self.tell = given, configuration(given), out, watch, tell
         self.latest = None if out is None else Checkpoints(out / "checkpoints").named("latest")
         self.speed: Speed | None = None
@@ -48,8 +43,8 @@ class Preparation:
         self._check_asked()
         self.saved = self._saved()
         start = self.asked.start.model
-        self.base = None if start is None else Translator.load(start)
-        self.corpus = self._corpus()
+        self.base = None if start is None else self.task.load(Path(start))
+        self.corpus = self.task.open_corpus(self.task.data_settings(self.asked, self.base), given.get("data"))
         self.dataset, replayed = self._dataset()
         self.settings = self._decided()
         if self.base is not None:
@@ -62,83 +57,66 @@ class Preparation:
         """Mistakes that can be found before the data are read."""
         if self.asked.threads is not None and (warning := check_threads(self.asked.threads)):
             self.tell(f"warning: {warning}")
-        if self.latest is None:
-            check_start(self.asked.start.vectors)
+        self.task.check(self.asked, resumed=self.latest is not None)
 
-    def _saved(self) -> TranslationConfiguration | None:
+    def _saved(self) -> TrainingConfiguration | None:
         path = None if self.out is None else self.out / "configuration.toml"
         return None if path is None or not path.exists() else resolved(path)
 
     # The data
 
-    def _corpus(self) -> Corpus:
-        data = self.asked.data
-        if self.base is not None:  # whose vocabulary has stand-ins, or has none
-            data = data.model_copy(update={"protect": data.protect and self.base.facts.protect})
-        return open_corpus(data, self.given.get("data"))
-
     def _dataset(self) -> tuple[Dataset, int]:
-        """The pairs as tokens, and how many old pairs are mixed in when a model is fine-tuned."""
-        asked, base = self.asked, self.base
-        tokenizers = None if base is None else (base.source_tokenizer, base.target_tokenizer)
-        room = getattr(asked.network, "maximum_length", None) if base is None else base.network.maximum_length
-        dataset = self.corpus.dataset(asked.seed, tokenizers, room)
+        """The samples as numbers, and how many old ones are mixed in when a model is fine-tuned."""
+        dataset = self.task.prepare(self.corpus, self.asked, self.base)
         for line in self.corpus.left_out():
             self.tell(line)
         self._report_cut(dataset)
-        if base is None:
+        if self.base is None:
             return dataset, 0
-        before = None if self.saved is None else self.saved.start.replay or 0
-        return with_replay(dataset, base, asked.seed, asked.start.replay, before, self.tell)
+        return self.task.mix(dataset, self.asked, self.base, self.saved, self.tell)
 
     def _report_cut(self, dataset: Dataset) -> None:
-        sources, targets = dataset.about["truncated"]
-        if sources or targets:
-            self.tell(f"{sources:,} sources and {targets:,} targets are longer than data.maximum and were cut")
-        if count := dataset.about["left_out"]:
-            pairs = "1 pair was" if count == 1 else f"{count:,} pairs were"
-            example = dataset.about["left_out_example"]
-            self.watch.warn(f"{pairs} left out, with a side of more than {LONGEST:,} tokens: {example}; {SHORTEN}")
+        counts = zip(dataset.schema.fields, dataset.about["truncated"], strict=True)
+        cut = {name: count for name, count in counts if count}
+        if cut:
+            what = " and ".join(f"{count:,} {name}s" for name, count in cut.items())
+            self.tell(f"{what} are longer than data.maximum and were cut")
 
     # The settings
 
-    def _decided(self) -> TranslationConfiguration:
+    def _decided(self) -> TrainingConfiguration:
         """The settings with all that they leave open, or those of the training that is resumed."""
         counts, saved = self.dataset.about["parts"], self.saved
         settings = self._sized({} if saved is None else decisions.decided_before(saved))
         split = settings.data.model_copy(update={"split": self.corpus.settings.split})
         settings = settings.model_copy(update={"data": parts_of.with_parts(split, counts)})
         parts_of.check_validation(settings, counts)
-        if self.base is None and saved is None:
-            parts_of.check_enough(counts)
-            for warning in parts_of.few_pairs(counts):
-                self.watch.warn(warning)
-        for warning in parts_of.warnings_of(settings.data, counts):
+        for warning in self.task.warnings(self.dataset, new=self.base is None and saved is None):
+            self.watch.warn(warning)
+        for warning in parts_of.warnings_of(settings.data, counts, self.task.samples):
             self.watch.warn(warning)
         if self.out is None or saved is None:
             return self._planned(settings)
         return self._resumed(settings, saved, self.out)
 
-    def _sized(self, decided: Mapping[str, Any]) -> TranslationConfiguration:
+    def _sized(self, decided: Mapping[str, Any]) -> TrainingConfiguration:
         """The settings with a network, on top of what was decided before."""
-        base, counts = None if self.base is None else self.base.facts, self.dataset.about["parts"]
-        return decisions.choose_size(
-            merged(decided, self.given), counts["training"], base, judged=counts["validation"] > 0
-        )
+        base = None if self.base is None else self.base.facts
+        return decisions.choose_size(merged(decided, self.given), self.dataset, base)
 
-    def _planned(self, settings: TranslationConfiguration) -> TranslationConfiguration:
+    def _planned(self, settings: TrainingConfiguration) -> TrainingConfiguration:
         """The settings with the steps of a new training."""
         data, free = settings.data, self.base is None and self.asked.preset is None
 
-        def smaller(preset: str) -> TranslationConfiguration:
+        def smaller(preset: str) -> TrainingConfiguration:
             return self._sized({"preset": preset}).model_copy(update={"data": data})
 
         settings, self.speed = decisions.plan_schedule(settings, self.dataset, self.tell, smaller if free else None)
         return settings
 
     def _resumed(
-        self, settings: TranslationConfiguration, saved: TranslationConfiguration, out: Path
-    ) -> TranslationConfiguration:
+        self, settings: TrainingConfiguration, saved: TrainingConfiguration, out: Path
+    ) -> TrainingConfiguration:
         """The saved settings, if those that are given now do not contradict them."""
         self._check_begun(out)
         self.corpus.check_formats(saved.data)
@@ -159,29 +137,23 @@ class Preparation:
             begun = directory_of.load_metadata(out)
         except DamagedMetadataError as error:
             self.damaged = error.reason
-            check_same_pairs(out, self.dataset, self.corpus.name)
+            check_same_samples(out, self.dataset, self.task, self.corpus.name)
             return
-        if begun.protect and begun.teaching != TEACHING:
-            raise ConfigurationError(
-                f"{out} was trained by another version of Dragoman ({begun.dragoman}), which prepares training "
-                "pairs differently, so it cannot be resumed; the model can still be used. Finish it with that version, "
-                f"train into another --out, or begin with its weights: --from {out}"
-            )
+        self.task.check_begun(begun, out)
         if begun.data.digest != self.corpus.digest:
             raise other_data(out, self.corpus.name)
 
     # The network
 
-    def _network(self) -> SequenceModel:
-        architecture = ARCHITECTURES[self.settings.architecture]
-        configured = architecture.configured(self.settings.network.model_dump(), self.dataset.about["vocabularies"])
-        check_memory(configured.count(), copies=VECTORS)
+    def _network(self) -> Any:
+        architecture = self.task.architectures[self.settings.architecture]
+        sizes = self.task.sizes(self.dataset.encoders)
+        configured = architecture.configured(self.settings.network.model_dump(), sizes)
+        check_memory(count_parameters(configured), copies=VECTORS)
         network = architecture.build(configured, self.settings.seed)
         if self.base is not None:
             network.theta.assign(self.base.network.theta.values)
-        resumed = self.latest is not None
-        start_from_vectors(network, self.settings.start.vectors, self.dataset.tokenizers, resumed, self.tell)
-        components.freeze_all_but(network, self.settings.start.train)
+        self.task.start(network, self.settings, self.dataset, self.latest is not None, self.tell)
         return network
 
     def metadata(self) -> ModelMetadata:
@@ -194,34 +166,23 @@ class Preparation:
             split=settings.data.split,
             shares=settings.data.shares,
         )
-        return ModelMetadata(
+        return self.task.metadata(
+            task=self.task.name,
             architecture=settings.architecture,
             network=self.network.configuration,
             parameters=self.network.count(),
-            longest=self._longest(),
-            protect=self.corpus.settings.protect,
-            teaching=TEACHING,
             preset=settings.preset,
             recipe=settings.recipe,
             seed=settings.seed,
             data=data,
-            tokenizers=directory_of.tokenizer_checksums(self.dataset.tokenizers),
+            encoders=directory_of.encoder_checksums(self.dataset.encoders),
+            **self.task.describe(self.dataset, self.corpus, self.base),
         )
-
-    def _longest(self) -> tuple[int, int]:
-        """The longest sides, also of the model that is fine-tuned."""
-        before = (0, 0) if self.base is None else self.base.facts.longest
-        source, target = self.dataset.about["longest"]
-        return max(source, before[0]), max(target, before[1])
 
     def _report_plan(self) -> None:
         """What was decided, and what is resumed."""
-        s, parts = self.settings, self.dataset.about["parts"]
-        v_source, v_target = self.dataset.about["vocabularies"]
-        self.tell(
-            f"{self.corpus.name}: {parts['training']:,} pairs to train on, {parts['validation']:,} to validate on, "
-            f"{parts['testing']:,} to test on; vocabularies of {v_source:,} and {v_target:,} tokens"
-        )
+        s: Any = self.settings
+        self.tell(f"{self.corpus.name}: {self.task.report(self.dataset)}")
         steps = counted(decisions.planned_steps(s, self.dataset), "step")
         again = ", planned again when the pace changes"
         self.tell(

@@ -15,9 +15,12 @@ a training from scratch would undo what the model knows (docs/measurements.md, F
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-RECIPES: dict[str, dict[str, Any]] = {
+if TYPE_CHECKING:
+    from dragoman.tasks.task import Task
+
+TRANSLATION: dict[str, dict[str, Any]] = {
     "thesis": {
         "data": {"split": "sample", "shares": (0.6, 0.2, 0.2), "protect": False},
         "network": {"block": "post", "normalization": "outside", "dropout": 0.0, "tied": "none"},
@@ -32,7 +35,7 @@ RECIPES: dict[str, dict[str, Any]] = {
     },
 }
 
-BY_PRESET: dict[str, dict[str, dict[str, Any]]] = {  # what differs from the recipe at a size
+TRANSLATION_BY_PRESET: dict[str, dict[str, dict[str, Any]]] = {  # what differs from the recipe at a size
     "modern": {
         "medium": {"network": {"dropout": 0.15}, "optimizer": {"rate": 0.005}},
         "large": {"network": {"dropout": 0.2}, "optimizer": {"rate": 0.0025}},
@@ -45,21 +48,21 @@ FINE_TUNING_EPOCHS = 10
 FINE_TUNING_PATIENCE = 3
 
 
-def fine_tuning_for(name: str, preset: str | None) -> dict[str, Any]:
+def fine_tuning_for(task: Task, name: str, preset: str | None) -> dict[str, Any]:
     """What differs from a recipe when training starts from a trained model."""
     if name != "modern":
         return {}
-    rate = recipe_for(name, preset, ())["optimizer"]["rate"]
+    rate = recipe_for(task, name, preset, ())["optimizer"]["rate"]
     return {
         "optimizer": {"rate": round(FINE_TUNING_RATE * rate, 12)},
         "stopping": {"patience": FINE_TUNING_PATIENCE},
     }
 
 
-def recipe_for(name: str, preset: str | None, chosen: Collection[str]) -> dict[str, Any]:
+def recipe_for(task: Task, name: str, preset: str | None, chosen: Collection[str]) -> dict[str, Any]:
     """The settings of a recipe at a size; of its network's settings those that the architecture knows."""
     settings: dict[str, Any] = {}
-    for layer in (RECIPES[name], BY_PRESET.get(name, {}).get(preset or "", {})):
+    for layer in (task.recipes[name], task.recipes_by_preset.get(name, {}).get(preset or "", {})):
         settings = {**settings, **{part: {**settings.get(part, {}), **values} for part, values in layer.items()}}
     network = {key: value for key, value in settings.get("network", {}).items() if key in chosen}
     return {**settings, "network": network}

@@ -14,6 +14,7 @@ BESIDE = ("model.json", "weights.safetensors", "checkpoints")  # what lies besid
 RENAMED = {
     "network.reference_vocabulary": "target_vocabulary",
     "start.vectors.reference": "target",
+    "tokenizers": "encoders",
     "tokenizers.reference": "target",
     "data.parts.selection": "validation",
 }

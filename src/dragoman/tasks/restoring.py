@@ -2,69 +2,80 @@
 
 from __future__ import annotations
 
+import gzip
+import tempfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from dragoman.data.cache import file_digest
 from dragoman.data.dataset import Dataset
-from dragoman.data.splits import collapsed
-from dragoman.data.tokenizer import Tokenizer
+from dragoman.data.schema import Encoders
 from dragoman.errors import ConfigurationError, DragomanError, FileFormatError
-from dragoman.networks import SequenceModel, load_weights
+from dragoman.networks import Network, load_weights
 from dragoman.tasks import model as directory_of
-from dragoman.tasks.model import COPY, SIDES, WEIGHTS, ModelMetadata, Side
+from dragoman.tasks.model import COPY, WEIGHTS, ModelMetadata
+from dragoman.tasks.task import Task
 from dragoman.training.checkpoints import BEST, LATEST, Checkpoints, DamagedError, replace_file
 
 Tell = Callable[[str], None]
 
 
-def restore_tokenizers(
-    facts: ModelMetadata, directory: Path, tokenizers: tuple[Tokenizer, Tokenizer], tell: Tell
-) -> dict[str, str]:
+def restore_encoders(facts: ModelMetadata, directory: Path, encoders: Encoders, tell: Tell) -> dict[str, str]:
     """Write those again that cannot be used; the checksums of all files.
 
-    tokenizers  made from the data, or found with the prepared dataset: the same as when the training began
+    encoders  made from the data, or found with the prepared dataset: the same as when the training began
     """
-    for side, tokenizer in zip(SIDES, tokenizers, strict=True):
-        path, made = directory_of.tokenizer_path(directory, side), tokenizer.to_json()
+    for field, encoder in encoders.items():
+        path, made = directory_of.encoder_path(directory, field, encoder), encoder.to_json()
         try:
-            same = directory_of.load_tokenizer(facts, directory, side).to_json() == made
+            same = directory_of.load_encoder(facts, directory, field).to_json() == made
             damage = None
         except DragomanError as error:
-            same = facts.tokenizers.get(side) in (None, directory_of.tokenizer_checksums(tokenizers)[side])
+            same = facts.encoders.get(field) in (None, directory_of.encoder_checksums(encoders)[field])
             damage = str(error)
         if not same:
-            raise _other_tokenizer(directory, side)
+            raise _other_encoder(directory, field, encoder)
         if damage is not None:
             replace_file(path, made)
             tell(f"{damage}; restored from the data")
-    return {side: file_digest(directory_of.tokenizer_path(directory, side)) for side in SIDES}
+    return {field: file_digest(directory_of.encoder_path(directory, field, each)) for field, each in encoders.items()}
 
 
-def check_same_pairs(directory: Path, dataset: Dataset, name: str) -> None:
-    """Refuse other data than a model was trained on where model.json cannot tell: its testing pairs would differ."""
-    try:
-        kept = directory_of.load_testing(directory)
-    except FileFormatError:  # nothing to compare with; other tokenizers would still be refused
+def check_same_samples(directory: Path, dataset: Dataset, task: Task, name: str) -> None:
+    """Refuse other data than a model was trained on where model.json cannot tell: its testing part would differ."""
+    kept = list(directory.glob("testing.*.gz"))
+    if not kept:  # nothing to compare with; other encoders would still be refused
         return
-    part = dataset.part("testing")
-    texts = ([collapsed(text) for text in part.texts(side)] for side in ("source", "reference"))
-    if kept != list(zip(*texts, strict=True)):
-        raise other_data(directory, name)
+    with tempfile.TemporaryDirectory() as work:
+        task.save_testing(dataset, Path(work))
+        for file in kept:
+            now = Path(work) / file.name
+            if not now.exists() or _content(now) != _content(file):
+                raise other_data(directory, name)
+
+
+def _content(file: Path) -> bytes:
+    """What a compressed file holds; what cannot be read is never the same."""
+    try:
+        return gzip.decompress(file.read_bytes())
+    except (OSError, EOFError, zlib.error):
+        return b"unreadable"
 
 
 def other_data(directory: Path, name: str) -> ConfigurationError:
     return ConfigurationError(f"{directory} was trained on other data than {name} holds now; choose another --out")
 
 
-def _other_tokenizer(directory: Path, side: Side) -> ConfigurationError:
+def _other_encoder(directory: Path, field: str, encoder: Any) -> ConfigurationError:
     return ConfigurationError(
-        f"the {side} tokenizer made from the data is not the one that {directory} was trained with, so the training "
-        "cannot be resumed; use the version of the tokenizers library that it was begun with, or another --out"
+        f"the {field} {encoder.file} made from the data is not the one that {directory} was trained with, so the "
+        "training cannot be resumed; use the version of the tokenizers library that it was begun with, or another --out"
     )
 
 
-def load_best(network: SequenceModel, directory: Path, checkpoints: Checkpoints, averaged: bool, tell: Tell) -> None:
+def load_best(network: Network, directory: Path, checkpoints: Checkpoints, averaged: bool, tell: Tell) -> None:
     """Load the best weights; where their file is missing or damaged, from the best checkpoint, and write it again."""
     path, which = directory / WEIGHTS, BEST
     try:

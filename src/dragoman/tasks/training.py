@@ -1,11 +1,10 @@
-"""Training a translator: from a configuration to a model directory."""
+"""Training a model: from a configuration to a model directory."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +14,11 @@ from dragoman.data.batching import BatchStream
 from dragoman.engines.compute import fast_compute
 from dragoman.graph import Array
 from dragoman.networks import Network
-from dragoman.tasks import components, decisions, forgetting
+from dragoman.tasks import components, decisions
 from dragoman.tasks import model as directory_of
 from dragoman.tasks.locking import locked
 from dragoman.tasks.preparation import Preparation
-from dragoman.tasks.restoring import load_best, restore_tokenizers
-from dragoman.tasks.translator import DecodingOptions, Translator
+from dragoman.tasks.restoring import load_best, restore_encoders
 from dragoman.training import Callback, Checkpoints, History, Outcome, Validation
 from dragoman.training.budget import BudgetPlan
 from dragoman.training.checkpoints import average, explain_write_errors
@@ -29,28 +27,24 @@ from dragoman.training.loop import Saving, Training
 from dragoman.training.tensorboard import TensorBoard
 from dragoman.training.workers import Workers
 
-SCORED = 500  # validation sentences that BLEU and chrF are measured on while training
 
-Pair = tuple[str, str]
-
-
-def train_translator(
+def train_model(
     given: Mapping[str, Any],
     out: Path | None = None,
     watch: Callback | None = None,
     interrupts: Interrupts | None = None,
     tell: Callable[[str], None] = lambda text: None,
-) -> tuple[Translator, Outcome]:
+) -> tuple[Any, Outcome]:
     """Train as the settings say; with `out`, into a model directory, where the same settings resume.
 
     tell  is called with what is decided before training begins
     """
     with locked(out), fast_compute(tell=tell):
-        return TranslatorTraining(given, out, watch or Callback(), interrupts or Interrupts(), tell).run()
+        return ModelTraining(given, out, watch or Callback(), interrupts or Interrupts(), tell).run()
 
 
-class TranslatorTraining:
-    """One training of a translator: the loop, and the model directory that it writes."""
+class ModelTraining:
+    """One training: the loop, and the model directory that it writes."""
 
     def __init__(
         self,
@@ -64,10 +58,11 @@ class TranslatorTraining:
         self.out, self.watch, self.interrupts = out, watch, interrupts
         self.settings, self.dataset, self.base = prepared.settings, prepared.dataset, prepared.base
         self.network, self.speed, self.damaged = prepared.network, prepared.speed, prepared.damaged
-        self.translator = Translator(self.network, self.dataset.tokenizers, prepared.metadata())
+        self.task = prepared.task
+        self.model = self.task.model(self.network, self.dataset.encoders, prepared.metadata())
         self.best: Array | None = None  # theta of the best evaluation, when there is no directory for it
 
-    def run(self) -> tuple[Translator, Outcome]:
+    def run(self) -> tuple[Any, Outcome]:
         if self.out is not None:
             self._begin_directory(self.out)
             if self.settings.progress.tensorboard:
@@ -78,30 +73,28 @@ class TranslatorTraining:
         if outcome.finished and self.settings.checkpoints.average > 1:
             self._average_checkpoints(training)
         self._settle(training, outcome)
-        return self.translator, outcome
+        return self.model, outcome
 
     def _begin_directory(self, out: Path) -> None:
         """Everything but the weights; a directory that holds something else is left alone."""
         fresh = not (out / "configuration.toml").exists()
         with explain_write_errors(out, "the model"):
             if fresh:
-                directory_of.save_tokenizers(self.dataset.tokenizers, out)
-                testing = self.dataset.part("testing")
-                texts = zip(testing.texts("source"), testing.texts("reference"), strict=True)
-                directory_of.save_testing(texts, out)
-                directory_of.save_metadata(self.translator.facts, out)
+                directory_of.save_encoders(self.dataset.encoders, out)
+                self.task.save_testing(self.dataset, out)
+                directory_of.save_metadata(self.model.facts, out)
             else:
                 self._restore_directory(out)
             directory_of.save_configuration(self.settings, out)  # last: what has it can be resumed
 
     def _restore_directory(self, out: Path) -> None:
-        """Make tokenizers and model.json again where they are missing or damaged."""
-        facts = self.translator.facts
-        saved = facts.model_copy(update={"tokenizers": {}}) if self.damaged else directory_of.load_metadata(out)
-        checksums = restore_tokenizers(saved, out, self.dataset.tokenizers, self.watch.notice)
-        self.translator.facts = facts.model_copy(update={"tokenizers": checksums})
+        """Make encoders and model.json again where they are missing or damaged."""
+        facts = self.model.facts
+        saved = facts.model_copy(update={"encoders": {}}) if self.damaged else directory_of.load_metadata(out)
+        checksums = restore_encoders(saved, out, self.dataset.encoders, self.watch.notice)
+        self.model.facts = facts.model_copy(update={"encoders": checksums})
         if self.damaged:
-            directory_of.save_metadata(self.translator.facts, out)
+            directory_of.save_metadata(self.model.facts, out)
             self.watch.notice(f"{self.damaged}; restored from the configuration and the data")
 
     def _training(self) -> Training:
@@ -112,7 +105,7 @@ class TranslatorTraining:
             components.optimizer(optimizer),
             components.schedule(optimizer),
             components.stopping(s.stopping),
-            components.loss_index(s.loss),
+            components.loss_index(s.loss, self.task.error(s, self.dataset)),
             components.step_settings(optimizer, s.seed),
             self.watch,
             self._validation(),
@@ -142,37 +135,16 @@ class TranslatorTraining:
         return plan
 
     def _validation(self) -> Validation | None:
-        part, wanted = self.dataset.part("validation"), self.settings.progress
-        best_by = self.settings.checkpoints.best_by
-        names = dict.fromkeys([*wanted.scores, *([best_by] if best_by in ("bleu", "chrf") else [])])
+        s, part = self.settings, self.dataset.part("validation")
         if not len(part):
             return None
-        pairs = list(islice(zip(part.texts("source"), part.texts("reference"), strict=True), SCORED))
-
-        def scores(network: Network) -> dict[str, float]:
-            return self._scored(pairs, tuple(names))
-
         return Validation(
             lambda: components.fixed_batches(part),
-            wanted.every,
-            best_by,
-            scores if names or wanted.samples else None,
+            s.progress.every,
+            s.checkpoints.best_by,
+            self.task.scored(self.model, self.dataset, s, self.watch),
+            self.task.plain_error(s, self.dataset),
         )
-
-    def _scored(self, pairs: list[Pair], names: tuple[str, ...]) -> dict[str, float]:
-        """BLEU and chrF of greedy translations; samples are shown on the way."""
-        from sacrebleu.metrics.bleu import BLEU
-        from sacrebleu.metrics.chrf import CHRF
-
-        shown = self.settings.progress.samples
-        chosen = pairs if names else pairs[:shown]
-        greedy = DecodingOptions(beam=1, scored=False)
-        written = [found.text for found in self.translator.translations([source for source, _ in chosen], greedy)]
-        for (source, reference), translation in islice(zip(chosen, written, strict=True), shown):
-            self.watch.notice(f"  {source}\n    -> {translation}\n    (target: {reference})")
-        metrics = {"bleu": BLEU, "chrf": CHRF}
-        references = [[reference for _, reference in chosen]]
-        return {name: float(metrics[name]().corpus_score(written, references).score) for name in names}
 
     def _keep(self, network: Network) -> None:
         """What is best so far can be used at once, whatever happens to the training."""
@@ -211,13 +183,13 @@ class TranslatorTraining:
         }
         if self.base is not None and outcome.finished:
             summary["compared"] = self._compared(self.base, outcome)
-        self.translator.facts = self.translator.facts.model_copy(update={"training": summary})
-        self.translator.directory = self.out
+        self.model.facts = self.model.facts.model_copy(update={"training": summary})
+        self.model.directory = self.out
         if self.out is not None:
             with explain_write_errors(self.out, "the model"):
-                directory_of.save_metadata(self.translator.facts, self.out)
+                directory_of.save_metadata(self.model.facts, self.out)
 
-    def _compared(self, base: Translator, outcome: Outcome) -> list[dict[str, Any]]:
+    def _compared(self, base: Any, outcome: Outcome) -> list[dict[str, Any]]:
         """Scores before and after fine-tuning; those of a training that was finished before are read."""
         before: list[dict[str, Any]] | None = None
         if self.out is not None and not outcome.records:
@@ -226,7 +198,7 @@ class TranslatorTraining:
             self.watch.notice(
                 "no evaluation was better than the model that training started from, so its weights are kept"
             )
-        return forgetting.compare(base, self.translator, self.dataset) if before is None else before
+        return self.task.compared(base, self.model, self.dataset) if before is None else before
 
     def _take_best(self, training: Training) -> None:
         theta, last = self.network.theta, training.step.average

@@ -14,7 +14,7 @@ from dragoman.errors import ConfigurationError, DataError, DragomanError
 from dragoman.graph import Array, value_of
 from dragoman.tasks import preparation
 from dragoman.tasks.configuration import configuration, resolved
-from dragoman.tasks.training import train_translator
+from dragoman.tasks.training import train_model
 from dragoman.tasks.vectors.embeddings import EMBEDDINGS, words_of
 from dragoman.tasks.vectors.words import WordVectors
 from tests.tasks.models import PAIRS, tiny
@@ -40,7 +40,7 @@ def files(tmp_path: Path) -> dict[str, str]:
 
 def trained(files: dict[str, Any], out: Path, *changes: dict[str, Any]) -> tuple[Translator, list[str]]:
     told: list[str] = []
-    translator, _ = train_translator(tiny({"start": {"vectors": files}}, *changes), out, tell=told.append)
+    translator, _ = train_model(tiny({"start": {"vectors": files}}, *changes), out, tell=told.append)
     return translator, told
 
 
@@ -65,7 +65,7 @@ def test_embeddings_begin_with_vectors_and_stay_or_are_trained(
     if architecture != "transformer":
         chosen["network"] = {"depth": DEPTH, "units": 16}
     told: list[str] = []
-    translator, _ = train_translator(chosen, tmp_path / "model", tell=told.append)
+    translator, _ = train_model(chosen, tmp_path / "model", tell=told.append)
     for side, word in (("source", "The"), ("target", "casa")):
         row, vector = row_of(translator, side, word), WordVectors.load(files[side])[word.lower()]
         if freeze:
@@ -83,7 +83,7 @@ def test_one_side_alone_is_filled_and_frozen(files: dict[str, str], tmp_path: Pa
     assert cosine(row_of(translator, "target", "casa"), WordVectors.load(files["target"])["casa"]) > 0.99999
     assert abs(cosine(row_of(translator, "source", "house"), WordVectors.load(files["source"])["house"])) < 0.9
     assert not any(line.startswith("source embedding") for line in told)
-    plain, _ = train_translator(tiny({"stopping": {"epochs": 1}}))
+    plain, _ = train_model(tiny({"stopping": {"epochs": 1}}))
     assert [p.frozen for p in plain.network.parameters()].count(True) == 0
     assert [p.frozen for p in translator.network.parameters()].count(True) == 1
 

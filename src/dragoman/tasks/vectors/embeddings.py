@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -11,11 +12,12 @@ from dragoman.data.tokenizer import FIRST, MARK, Tokenizer
 from dragoman.errors import ConfigurationError, ShapeError
 from dragoman.graph import Array, value_of
 from dragoman.networks import Network
-from dragoman.tasks.model import SIDES, Side
 from dragoman.tasks.start import StartVectors
 from dragoman.tasks.vectors.files import depth_of, load_vectors
 from dragoman.tasks.vectors.words import WordVectors
 
+Side = Literal["source", "target"]
+SIDES: tuple[Side, Side] = ("source", "target")
 EMBEDDINGS: dict[Side, str] = {"source": "source_embedding", "target": "reference_embedding"}
 
 

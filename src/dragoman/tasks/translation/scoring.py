@@ -9,7 +9,7 @@ import numpy as np
 
 from dragoman.batch import Batch
 from dragoman.data.augmentation import spaced_pair
-from dragoman.data.dataset import LONGEST, add_marks
+from dragoman.data.pair_encoding import LONGEST, add_marks
 from dragoman.data.protection import mask_pair, masked_pair, protected_spans
 from dragoman.data.tokenizer import Tokenizer
 from dragoman.decoding import log_probabilities, score
@@ -18,7 +18,7 @@ from dragoman.engines.compute import fast_compute
 from dragoman.errors import DataError
 from dragoman.graph import Array, value_of
 from dragoman.networks import SequenceModel
-from dragoman.tasks.results import Alignment
+from dragoman.tasks.translation.results import Alignment
 
 BATCH = 64
 Pair = tuple[str, str]

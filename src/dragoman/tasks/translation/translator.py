@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dragoman.batch import Batch
-from dragoman.data.dataset import add_marks
+from dragoman.data.pair_encoding import add_marks
 from dragoman.data.protection import EVERY_STANDIN, spaced
 from dragoman.data.scripts import Alphabet
 from dragoman.data.splits import collapsed
@@ -27,13 +27,14 @@ from dragoman.errors import ConfigurationError, DataError, DragomanWarning
 from dragoman.graph import Array
 from dragoman.networks import SequenceModel
 from dragoman.tasks import model as directory_of
-from dragoman.tasks.model import ModelMetadata
-from dragoman.tasks.options import WIDEST, DecodingOptions
-from dragoman.tasks.results import Alignment, Alternative, Translation
-from dragoman.tasks.scoring import BATCH, Pair, Scorer
-from dragoman.tasks.segments import Segment, Segmenter, joined
-from dragoman.tasks.spacing import put_back
-from dragoman.tasks.spans import Judge, restored
+from dragoman.tasks.task import wrong_command
+from dragoman.tasks.translation.options import WIDEST, DecodingOptions
+from dragoman.tasks.translation.results import Alignment, Alternative, Translation
+from dragoman.tasks.translation.scoring import BATCH, Pair, Scorer
+from dragoman.tasks.translation.segments import Segment, Segmenter, joined
+from dragoman.tasks.translation.settings import TranslatorMetadata
+from dragoman.tasks.translation.spacing import put_back
+from dragoman.tasks.translation.spans import Judge, restored
 from dragoman.training.workers import Workers, physical_cores
 from dragoman.wording import counted
 
@@ -50,7 +51,9 @@ HYPOTHESES = 1024  # followed at a time by one thread: with a wide beam, those o
 class Translator:
     """A network, its tokenizers, and what is known about them."""
 
-    def __init__(self, network: SequenceModel, tokenizers: tuple[Tokenizer, Tokenizer], facts: ModelMetadata) -> None:
+    def __init__(
+        self, network: SequenceModel, tokenizers: tuple[Tokenizer, Tokenizer], facts: TranslatorMetadata
+    ) -> None:
         self.network = network
         self.source_tokenizer, self.target_tokenizer = tokenizers
         self.facts = facts
@@ -73,18 +76,23 @@ class Translator:
 
         Without `out` nothing is written to disk, and nothing can be resumed.
         """
-        from dragoman.tasks.training import train_translator
+        from dragoman.tasks.training import train_model
 
         names = [files] if isinstance(files, str | Path) else list(files)
         given = dict(settings)
         given["data"] = {"files": [str(name) for name in names], **dict(settings.get("data", {}))}
-        return train_translator(given, None if out is None else Path(out))[0]
+        translator: Translator = train_model(given, None if out is None else Path(out))[0]
+        return translator
 
     @classmethod
     def load(cls, directory: str | Path) -> Translator:
         place = Path(directory)
         facts = directory_of.load_metadata(place)
-        translator = cls(directory_of.load_network(facts, place), directory_of.load_tokenizers(facts, place), facts)
+        if not isinstance(facts, TranslatorMetadata):
+            raise ConfigurationError(wrong_command(place, facts.task))
+        network = directory_of.load_network(facts, place)
+        encoders = directory_of.load_encoders(facts, place)
+        translator = cls(network, (encoders["source"], encoders["target"]), facts)
         translator.directory = place
         return translator
 
@@ -94,10 +102,11 @@ class Translator:
         directory_of.check_weights(self.network, place)
         try:
             place.mkdir(parents=True, exist_ok=True)
-            directory_of.save_tokenizers((self.source_tokenizer, self.target_tokenizer), place)
+            encoders = {"source": self.source_tokenizer, "target": self.target_tokenizer}
+            directory_of.save_encoders(encoders, place)
             directory_of.save_network(self.network, place)
-            checksums = directory_of.tokenizer_checksums((self.source_tokenizer, self.target_tokenizer))
-            directory_of.save_metadata(self.facts.model_copy(update={"tokenizers": checksums}), place)
+            checksums = directory_of.encoder_checksums(encoders)
+            directory_of.save_metadata(self.facts.model_copy(update={"encoders": checksums}), place)
         except OSError as error:
             raise DataError(f"{place} could not be written: {error}") from None
 

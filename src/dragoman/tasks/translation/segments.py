@@ -12,8 +12,8 @@ from dragoman.data.protection import STANDINS, Masked, mask, protected_spans
 from dragoman.data.sentences import pieces
 from dragoman.data.tokenizer import Tokenizer
 from dragoman.graph import Array
-from dragoman.tasks.results import Alternative, Translation, joint_confidence
-from dragoman.tasks.spans import has_word, without_markup
+from dragoman.tasks.translation.results import Alternative, Translation, joint_confidence
+from dragoman.tasks.translation.spans import has_word, without_markup
 
 
 @dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,8 @@ from typing import Any, get_args
 
 from dragoman.data.builtin import NAMES, BuiltIn, built_in
 from dragoman.data.cache import cached_dataset, file_digest
-from dragoman.data.dataset import Dataset, Encoding, Pairs
+from dragoman.data.dataset import Dataset
+from dragoman.data.pair_encoding import SIDES, Encoding, Pairs
 from dragoman.data.readers import Layout, Reading, find_format, read_records
 from dragoman.data.readers.aligned import parts as named_files
 from dragoman.data.readers.layout import zero_based
@@ -20,8 +22,8 @@ from dragoman.data.splits import Splitting
 from dragoman.data.tokenizer import Tokenizer
 from dragoman.data.toys import Task
 from dragoman.errors import ConfigurationError, DataError
-from dragoman.tasks.configuration import DataSettings
 from dragoman.tasks.parts import files_of, is_folder, refuse_splitting
+from dragoman.tasks.translation.settings import PairData
 
 Pair = tuple[str, str]
 
@@ -30,7 +32,7 @@ Pair = tuple[str, str]
 class Corpus:
     """Pairs of sentences, read when they are asked for."""
 
-    settings: DataSettings
+    settings: PairData
     digest: str  # of the contents and of how they are read
     held_out: tuple[str, ...]
     pairs: Pairs
@@ -44,7 +46,7 @@ class Corpus:
         readings = self.pairs.values() if isinstance(self.pairs, Mapping) else [self.pairs]
         return [line for pairs in readings if isinstance(pairs, FilePairs) for line in pairs.reading.problems.lines()]
 
-    def check_formats(self, saved: DataSettings) -> None:
+    def check_formats(self, saved: PairData) -> None:
         """An error when contents that are the same by their digest were read in another format."""
         if not isinstance(self.pairs, FilePairs):
             return
@@ -63,10 +65,11 @@ class Corpus:
         s, none = self.settings, (None, None)
         encoding = Encoding(s.tokenizer, s.vocabulary or none, s.joint, s.maximum or none, s.protect, room)
         splitting = None if s.split == "given" else Splitting(s.shares, s.split, seed)
-        return cached_dataset(self.pairs, [self.digest], encoding, splitting, self.held_out, tokenizers)
+        encoders = None if tokenizers is None else dict(zip(SIDES, tokenizers, strict=True))
+        return cached_dataset(self.pairs, [self.digest], encoding, splitting, self.held_out, encoders)
 
 
-def open_corpus(settings: DataSettings, given: Mapping[str, Any] | None = None) -> Corpus:
+def open_corpus(settings: PairData, given: Mapping[str, Any] | None = None) -> Corpus:
     """The files of the settings, a folder of parts, or a corpus that comes with Dragoman, by its name.
 
     given  the data settings that the user named, besides those of a recipe
@@ -98,7 +101,7 @@ def open_corpus(settings: DataSettings, given: Mapping[str, Any] | None = None) 
     return Corpus(settings, _digest([file_digest(Path(file.name)) for file in files], settings), (), FilePairs(reading))
 
 
-def _open_folder(settings: DataSettings) -> Corpus:
+def _open_folder(settings: PairData) -> Corpus:
     """A folder that `dragoman data split` wrote, its parts as they are."""
     files = files_of(settings.files[0])
     digests = [f"{name} {file_digest(path)}" for name, path in files.items()]
@@ -106,28 +109,29 @@ def _open_folder(settings: DataSettings) -> Corpus:
     return Corpus(settings, _digest(digests, settings), (), pairs)
 
 
-def _digest(contents: list[str], settings: DataSettings) -> str:
+def _digest(contents: list[str], settings: PairData) -> str:
     """One digest for what is read, and for how it is read."""
     counted_from_0 = settings.model_copy(update={"columns": zero_based(settings.columns)})  # as version 0.1.0 did
-    included = {"format", "columns", "header", "languages", "encoding", "on_bad_line"}
-    how = counted_from_0.model_dump_json(include=included)
+    dumped = counted_from_0.model_dump(mode="json")
+    order = ("format", "columns", "header", "languages", "encoding", "on_bad_line")  # that of version 0.1.0
+    how = json.dumps({name: dumped[name] for name in order}, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256("\n".join([*contents, how]).encode()).hexdigest()
 
 
-def _layout(settings: DataSettings) -> Layout:
+def _layout(settings: PairData) -> Layout:
     return Layout("pairs", zero_based(settings.columns), settings.header, settings.languages)
 
 
-def _format_of(name: str, settings: DataSettings) -> str:
+def _format_of(name: str, settings: PairData) -> str:
     return find_format(Source(name), _layout(settings), settings.format).name
 
 
-def _reading(settings: DataSettings, *names: str) -> Reading:
+def _reading(settings: PairData, *names: str) -> Reading:
     files = names or settings.files
     return read_records(files, _layout(settings), settings.format, settings.encoding, settings.on_bad_line)
 
 
-def read_pairs(settings: DataSettings, tell: Callable[[str], None] = lambda line: None) -> list[Pair]:
+def read_pairs(settings: PairData, tell: Callable[[str], None] = lambda line: None) -> list[Pair]:
     """All pairs of some files, as they are; `tell` receives a line about each kind of line that was skipped."""
     reading = _reading(settings)
     pairs = list(FilePairs(reading))

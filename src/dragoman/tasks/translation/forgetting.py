@@ -8,8 +8,8 @@ from typing import Any
 
 from dragoman.data.dataset import Dataset, Part
 from dragoman.data.splits import collapsed
-from dragoman.tasks.replay import testing_pairs
-from dragoman.tasks.translator import DecodingOptions, Translator
+from dragoman.tasks.translation.replay import testing_pairs
+from dragoman.tasks.translation.translator import DecodingOptions, Translator
 
 SCORED = 500  # pairs of each set that are translated, greedily
 
@@ -46,7 +46,7 @@ def _sets(before: Translator, new: Dataset) -> dict[str, Sequence[Pair]]:
 
 
 def _pairs(part: Part) -> Iterable[Pair]:
-    return zip(part.texts("source"), part.texts("reference"), strict=True)
+    return zip(part.texts("source"), part.texts("target"), strict=True)
 
 
 def _some(pairs: Iterable[Pair]) -> list[Pair]:

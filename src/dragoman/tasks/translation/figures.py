@@ -18,8 +18,8 @@ from dragoman.errors import ConfigurationError, DataError
 from dragoman.graph import Array, value_of
 from dragoman.networks import EncoderDecoder, RecurrentConfiguration
 from dragoman.operations.positions import half_sinusoid, interleaved_sinusoid
-from dragoman.tasks.model import load_testing
-from dragoman.tasks.translator import Alignment, Translator
+from dragoman.tasks.translation.testing import load_testing
+from dragoman.tasks.translation.translator import Alignment, Translator
 from dragoman.training import History
 
 if TYPE_CHECKING:

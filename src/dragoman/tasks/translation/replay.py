@@ -12,9 +12,10 @@ from dragoman.data.mixture import MixedDataset
 from dragoman.data.splits import PARTS, collapsed
 from dragoman.errors import ConfigurationError, DragomanError
 from dragoman.tasks.configuration import resolved
-from dragoman.tasks.corpus import Corpus, open_corpus
-from dragoman.tasks.model import load_testing
-from dragoman.tasks.translator import Translator
+from dragoman.tasks.translation.corpus import Corpus, open_corpus
+from dragoman.tasks.translation.settings import PairData
+from dragoman.tasks.translation.testing import load_testing
+from dragoman.tasks.translation.translator import Translator
 
 
 class NotAtHand(Exception):
@@ -75,7 +76,9 @@ def _corpus_of(base: Translator) -> Corpus:
     """The pairs that a model was trained on, if they are still there and the same."""
     place = base.directory or Path()
     try:
-        corpus = open_corpus(resolved(place / "configuration.toml").data)
+        settings = resolved(place / "configuration.toml").data
+        assert isinstance(settings, PairData)
+        corpus = open_corpus(settings)
     except DragomanError as error:
         raise NotAtHand(f"the pairs that {place} was trained on are not at hand ({error})") from None
     if corpus.digest != base.facts.data.digest:

@@ -1,0 +1,161 @@
+"""Sequence transduction (thesis 2.2): pairs of texts as label sequences with start and end labels."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dragoman.batch import END, PAD, START, UNKNOWN, Batch
+from dragoman.data.dataset import Part, write_texts
+from dragoman.data.masking import fitting_pairs, masked_pairs
+from dragoman.data.protection import EVERY_STANDIN
+from dragoman.data.schema import Encoders, Schema, Texts
+from dragoman.data.splits import TRAINING
+from dragoman.data.stores import LABEL, LabelStore, Store, TextStore
+from dragoman.data.tokenizer import Kind, Tokenizer
+from dragoman.errors import ConfigurationError
+from dragoman.graph import Array
+
+SIDES = ("source", "target")
+MASKED = "masked-texts"
+LONGEST = (
+    2000  # labels of a side: the time that attention takes, without the engine its memory too, grows with the square
+)
+OFTEN = 100  # times that a tokenizer reads every stand-in, so that none falls off a small vocabulary
+EXCERPT = 40  # characters of a text in a message
+SHORTEN = "cut such pairs into sentences, or set data.maximum to a number of tokens, and what is longer is cut there"
+
+Pair = tuple[str, str]
+Pairs = Iterable[Pair] | Mapping[str, Iterable[Pair]]  # to be split, or already by part
+
+
+@dataclass(frozen=True)
+class Encoding(Schema):
+    """How pairs of texts become labels.
+
+    sizes    of the source and reference vocabulary; None derives them from the training part
+    joint    one vocabulary for both sides, of the first size
+    maximum  longest source (m_S) and reference (m_R + 1) in labels, start and end included; what is longer is cut.
+             None: pairs stay as they are, but for those with a side of more than LONGEST labels, which are left out
+    protect  numbers, addresses and placeholders are encoded as stand-ins (data/protection.py); texts are stored whole
+    room     labels that the network has positions for: no pair is augmented beyond it, nor beyond the maximum
+    """
+
+    kind: Kind = "wordpiece"
+    sizes: tuple[int | None, int | None] = (None, None)
+    joint: bool = False
+    maximum: tuple[int | None, int | None] = (None, None)
+    protect: bool = False
+    room: int | None = None
+
+    name: ClassVar[str] = "pairs"
+    fields: ClassVar[tuple[str, ...]] = SIDES
+    encoders: ClassVar[Mapping[str, type[Any]]] = dict.fromkeys(SIDES, Tokenizer)
+    samples: ClassVar[str] = "pairs"
+
+    def __post_init__(self) -> None:
+        if any(longest is not None and longest < 2 for longest in self.maximum):
+            raise ConfigurationError(
+                f"a sequence has at least its start and end labels, got a maximum of {self.maximum}"
+            )
+
+    def texts_of(self, field: str) -> str:
+        return f"{field}-{MASKED if self.protect else 'texts'}"
+
+    def rewrite(self, work: Path, parts: Array) -> None:
+        """Mask what must not be translated."""
+        if self.protect:
+            stores = TextStore(work / "source-texts"), TextStore(work / "target-texts")
+            write_texts(masked_pairs(*stores, parts == TRAINING), work, SIDES, MASKED)
+
+    def learn(self, texts: Texts) -> Encoders:
+        always = [EVERY_STANDIN] * OFTEN if self.protect else []
+        if self.joint:
+            both = chain.from_iterable(texts(side) for side in SIDES)
+            shared = Tokenizer.train(chain(both, always), self.kind, self.sizes[0])
+            return dict.fromkeys(SIDES, shared)
+        return {
+            side: Tokenizer.train(chain(texts(side), always), self.kind, size)
+            for side, size in zip(SIDES, self.sizes, strict=True)
+        }
+
+    def adjust(self, work: Path, encoders: Encoders) -> None:
+        """Leave pairs as they were that added stand-ins make too long: to be cut, or for the network's positions."""
+        given = [[limit for limit in (maximum, self.room) if limit is not None] for maximum in self.maximum]
+        if not self.protect or not any(given):
+            return
+        limits = min(given[0], default=LONGEST), min(given[1], default=LONGEST)
+        whole, masked = (_pairs_of(work, name) for name in ("texts", MASKED))
+        tokenizers = encoders["source"], encoders["target"]
+        write_texts(fitting_pairs(whole, masked, tokenizers, limits), work, SIDES, f"fitting-{MASKED}")
+        for side in SIDES:
+            for suffix in (".data", ".offsets"):
+                (work / f"{side}-fitting-{MASKED}{suffix}").replace(work / f"{side}-{MASKED}{suffix}")
+
+    def encode(
+        self, values: Sequence[Sequence[str]], encoders: Encoders, counts: Counter[tuple[str, str]]
+    ) -> list[Sequence[Array]]:
+        encoded: list[Sequence[Array]] = []
+        for side, texts, maximum in zip(SIDES, values, self.maximum, strict=True):
+            rows = []
+            for labels in encoders[side].encode(texts):
+                marked, cut = add_marks(labels, maximum)
+                rows.append(marked)
+                counts["truncated", side] += cut
+                counts["unknown", side] += int(np.count_nonzero(labels == UNKNOWN))
+            encoded.append(rows)
+        return encoded
+
+    def left_out(self, work: Path) -> Array:
+        """The pairs with a side of more labels than a network is given, unless a maximum says otherwise."""
+        limits = [np.inf if maximum is not None else LONGEST for maximum in self.maximum]
+        lengths = [LabelStore(work / f"{side}-values").lengths() for side in SIDES]
+        return np.flatnonzero((lengths[0] > limits[0]) | (lengths[1] > limits[1]))
+
+    def example(self, work: Path, sample: int) -> str:
+        source, reference = (int(LabelStore(work / f"{side}-values").lengths()[sample]) for side in SIDES)
+        text = TextStore(work / "source-texts").text(sample)
+        return f"pair {sample + 1:,}, of {source:,} and {reference:,} labels ({text[:EXCERPT]}...)"
+
+    def lengths(self, stores: Sequence[Store], items: Array) -> Array:
+        """[n, 2] labels of source and reference, start and end included."""
+        return np.stack([store.lengths(items) for store in stores], axis=1)
+
+    def batch(self, stores: Sequence[Store], items: Array) -> Batch:
+        source, target = (store.gather(items) for store in stores)
+        return Batch.shifted(*target, Batch(*source))
+
+
+def _pairs_of(work: Path, name: str) -> Iterator[Pair]:
+    sources, references = (TextStore(work / f"{side}-{name}") for side in SIDES)
+    return zip(sources.texts(range(len(sources))), references.texts(range(len(references))), strict=True)
+
+
+def add_marks(labels: Array, maximum: int | None) -> tuple[Array, bool]:
+    """[start, ..., end], cut to the maximum with its end label kept; and whether it was cut."""
+    cut = maximum is not None and len(labels) + 2 > maximum
+    kept = labels[: maximum - 2] if cut and maximum is not None else labels
+    return np.concatenate(([START], kept, [END])).astype(LABEL), cut
+
+
+def pad_to(labels: Array, length: int) -> Array:
+    """The thesis's fixed length m: pad labels after the end."""
+    if len(labels) > length:
+        raise ConfigurationError(f"a sequence of {len(labels)} labels does not fit into {length}; cut it first")
+    return np.concatenate((labels, np.full(length - len(labels), PAD, labels.dtype)))
+
+
+def padded_batch(part: Part, items: Array, source_length: int, reference_length: int) -> Batch:
+    """The thesis's layout: every source m_S long, every reference m_R + 1, pads as ordinary rows of weight 0."""
+    chosen = part.samples[items]
+    sources, references = (
+        [pad_to(store[i], length) for i in chosen]
+        for store, length in zip(part.dataset.encoded, (source_length, reference_length), strict=True)
+    )
+    return Batch.pairs(sources, references)

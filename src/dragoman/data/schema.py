@@ -1,0 +1,117 @@
+"""What a sample is made of: named fields, how each becomes numbers, and the rule that makes a batch of them."""
+
+from __future__ import annotations
+
+import importlib
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+
+from dragoman.batch import Batch
+from dragoman.data.stores import LABEL, Store
+from dragoman.errors import FileFormatError
+from dragoman.graph import Array
+
+SCHEMAS = {  # by their name in a prepared dataset
+    "pairs": "dragoman.data.pair_encoding:Encoding",
+    "labelled texts": "dragoman.data.labelled_texts:LabelledTexts",
+    "tagged words": "dragoman.data.tagged_words:TaggedWords",
+}
+
+
+class FieldEncoder(Protocol):
+    """Turns the values of a field into numbers; learnt from the training part and kept with a model."""
+
+    file: ClassVar[str]  # what its file is called, after the field: "tokenizer"
+
+    @property
+    def size(self) -> int: ...
+
+    def to_json(self) -> str: ...
+
+    @classmethod
+    def load(cls, path: Path) -> Self: ...
+
+
+Encoders = dict[str, Any]  # a FieldEncoder for each field that has one
+Texts = Callable[[str], Iterator[str]]  # the values of a field in the training part
+
+
+class Schema(ABC):
+    """The fields of a sample. Subclasses are frozen dataclasses: their settings are kept with the dataset.
+
+    name      in about.json
+    fields    in order; the first one decides which samples belong together in one part
+    encoders  the kind of encoder of each field that has one
+    samples   what samples are called in messages
+    dtypes    of encoded values, where they are not labels
+    """
+
+    name: ClassVar[str]
+    fields: ClassVar[tuple[str, ...]]
+    encoders: ClassVar[Mapping[str, type[Any]]]
+    samples: ClassVar[str] = "samples"
+    dtypes: ClassVar[Mapping[str, np.dtype[Any]]] = {}
+
+    @abstractmethod
+    def learn(self, texts: Texts) -> Encoders:
+        """Make the encoders from the training part."""
+
+    @abstractmethod
+    def encode(
+        self, values: Sequence[Sequence[str]], encoders: Encoders, counts: Counter[tuple[str, str]]
+    ) -> list[Sequence[Array]]:
+        """Encode some samples, given and returned field by field.
+
+        counts  gets what was lost, by (what, field): ("truncated", "source"), ("unknown", "source")
+        """
+
+    @abstractmethod
+    def batch(self, stores: Sequence[Store], items: Array) -> Batch:
+        """Make a batch of some samples."""
+
+    def lengths(self, stores: Sequence[Store], items: Array) -> Array:
+        """[n, k] how long samples are, for batches of similar length; the first field alone unless overridden."""
+        return stores[0].lengths(items)[:, None]
+
+    def texts_of(self, field: str) -> str:
+        """The name of the store whose texts are encoded."""
+        return f"{field}-texts"
+
+    def rewrite(self, work: Path, parts: Array) -> None:  # noqa: B027
+        """Write other texts to encode than those given, or move samples to other parts, before anything is learnt."""
+
+    def adjust(self, work: Path, encoders: Encoders) -> None:  # noqa: B027
+        """Change texts once the encoders are known."""
+
+    def left_out(self, work: Path) -> Array:
+        """The samples that cannot be used, by number."""
+        return np.zeros(0, np.int64)
+
+    def example(self, work: Path, sample: int) -> str:
+        """A sample that is left out, in words."""
+        return f"sample {sample + 1:,}"
+
+    def dtype(self, field: str) -> np.dtype[Any]:
+        return self.dtypes.get(field, LABEL)
+
+    def encoder_path(self, directory: Path, field: str) -> Path:
+        return directory / f"{field}-{self.encoders[field].file}.json"
+
+
+def find_schema(about: Mapping[str, Any], directory: Path) -> Schema:
+    """The schema of a prepared dataset."""
+    name = about.get("schema")
+    if name not in SCHEMAS:
+        raise FileFormatError(f"{directory} holds samples of an unknown kind, {name!r}; prepare again")
+    module, _, kind = SCHEMAS[name].partition(":")
+    given = {key: tuple(value) if isinstance(value, list) else value for key, value in about["encoding"].items()}
+    try:
+        schema: Schema = getattr(importlib.import_module(module), kind)(**given)
+    except TypeError as error:
+        raise FileFormatError(f"{directory}/about.json: {error}; prepare again") from None
+    return schema

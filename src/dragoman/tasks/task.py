@@ -1,0 +1,210 @@
+"""Tasks: what is particular about a kind of training. Each is one folder with one registration; the rest is shared."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+from dragoman.data.dataset import Dataset
+from dragoman.data.schema import Encoders
+from dragoman.errors import ConfigurationError
+from dragoman.loss import CrossEntropy
+from dragoman.loss.index import Error
+from dragoman.networks import Architecture, Network
+
+if TYPE_CHECKING:
+    from dragoman.tasks.configuration import DataSettings, Settings, TrainingConfiguration
+    from dragoman.tasks.model import ModelMetadata
+    from dragoman.training import Callback
+
+TASKS = {  # where each is registered, by name
+    "translation": "dragoman.tasks.translation.task",
+}
+DEFAULT = "translation"
+
+Tell = Callable[[str], None]
+
+
+class Corpus(Protocol):
+    """The files of a training, read when they are asked for."""
+
+    @property
+    def settings(self) -> Any: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def digest(self) -> str:
+        """Of the contents and of how they are read."""
+        ...
+
+    def left_out(self) -> list[str]:
+        """What could not be used, counted by why, when it was read just now."""
+        ...
+
+    def check_formats(self, saved: Any) -> None:
+        """An error when contents that are the same by their digest were read in another format."""
+        ...
+
+
+class Model(Protocol):
+    """A trained network with its encoders: what predicts."""
+
+    network: Any
+    facts: Any
+    directory: Path | None
+
+    @classmethod
+    def load(cls, directory: str | Path) -> Model: ...
+
+
+class Task(ABC):
+    """What a task defines: fields, network, error, metrics, prediction, figures.
+
+    name           of `--task` and in model.json
+    command        how its models are used: "translate" for `dragoman translate MODEL`
+    samples        what its samples are called in messages
+    data           the section `data` of its configuration
+    architectures  its networks, by name
+    recipes        settings that belong together, by name, and what differs at a preset
+    scores         what can be measured at evaluations besides error and accuracy
+    metadata       model.json
+    schema         the fields of its samples
+    """
+
+    name: ClassVar[str]
+    command: ClassVar[str]
+    samples: ClassVar[str] = "samples"
+    data: ClassVar[type[DataSettings]]
+    architectures: ClassVar[Mapping[str, Architecture]]
+    recipes: ClassVar[Mapping[str, Mapping[str, Any]]]
+    recipes_by_preset: ClassVar[Mapping[str, Mapping[str, Mapping[str, Any]]]] = {}
+    scores: ClassVar[tuple[str, ...]] = ()
+    metadata: ClassVar[type[ModelMetadata]]
+    encoders: ClassVar[Mapping[str, type[Any]]]  # of its fields, kept in the model directory
+
+    # Data
+
+    @abstractmethod
+    def open_corpus(self, settings: Any, given: Mapping[str, Any] | None = None) -> Any:
+        """The files that the settings name; `given` are the data settings that the user named."""
+
+    def data_settings(self, asked: TrainingConfiguration, base: Any) -> Any:
+        """The data settings, as the model that is fine-tuned (`base`) allows them."""
+        return asked.data
+
+    @abstractmethod
+    def prepare(self, corpus: Any, asked: TrainingConfiguration, base: Any = None) -> Dataset:
+        """The samples as numbers, with the encoders of the model that is fine-tuned (`base`), if there is one."""
+
+    def mix(
+        self, dataset: Dataset, asked: TrainingConfiguration, base: Any, saved: Any, tell: Tell
+    ) -> tuple[Dataset, int]:
+        """The samples to fine-tune on, and how many old ones of the model's own data are among them."""
+        return dataset, 0
+
+    @abstractmethod
+    def sizes(self, encoders: Encoders) -> dict[str, int]:
+        """What the configuration of a network takes from the data: sizes of vocabularies, number of classes."""
+
+    def report(self, dataset: Dataset) -> str:
+        """What the data are, in a sentence."""
+        counts = dataset.about["parts"]
+        return (
+            f"{counts['training']:,} {self.samples} to train on, {counts['validation']:,} to validate on, "
+            f"{counts['testing']:,} to test on"
+        )
+
+    def save_testing(self, dataset: Dataset, directory: Path) -> None:
+        """Keep the testing part with the model, for `dragoman evaluate`."""
+        from dragoman.tasks.model import save_samples
+
+        save_samples(dataset.part("testing").values(), dataset.schema.fields, directory)
+
+    # Decisions
+
+    def decide(self, given: Mapping[str, Any], dataset: Dataset) -> Settings:
+        """Settings that follow from the data where they are left open: preset, dropout."""
+        return {"preset": given.get("preset") or "small"}
+
+    @abstractmethod
+    def epochs(self, dataset: Dataset) -> int:
+        """Passes over the training part, unless they are given."""
+
+    def enough_epochs(self, dataset: Dataset) -> float:
+        """With fewer epochs than these, a smaller network comes further in the same time."""
+        return self.epochs(dataset) / 4
+
+    def check(self, asked: TrainingConfiguration, resumed: bool) -> None:  # noqa: B027
+        """Raise an error for mistakes that can be found before the data are read."""
+
+    def check_begun(self, begun: Any, out: Path) -> None:  # noqa: B027
+        """Refuse to resume a training that another version prepared differently."""
+
+    def warnings(self, dataset: Dataset, new: bool) -> Iterable[str]:
+        """What a user should know about the data; an error where a new model cannot be trained on them."""
+        return ()
+
+    # Training
+
+    def error(self, settings: TrainingConfiguration, dataset: Dataset) -> Error:
+        """What training minimises."""
+        return CrossEntropy(settings.loss.smoothing)
+
+    def plain_error(self, settings: TrainingConfiguration, dataset: Dataset) -> Error:
+        """What evaluations measure: the same without smoothing."""
+        return CrossEntropy()
+
+    def start(  # noqa: B027
+        self, network: Any, settings: TrainingConfiguration, dataset: Dataset, resumed: bool, tell: Tell
+    ) -> None:
+        """Give a new network other initial values, or freeze a part of it."""
+
+    def scored(
+        self, model: Any, dataset: Dataset, settings: TrainingConfiguration, watch: Callback
+    ) -> Callable[[Network], dict[str, float]] | None:
+        """A function that measures scores of the validation part and shows samples; None if nothing is asked for."""
+        return None
+
+    def compared(self, base: Any, model: Any, dataset: Dataset) -> list[dict[str, Any]]:
+        """Scores before and after fine-tuning."""
+        return []
+
+    # The model
+
+    def describe(self, dataset: Dataset, corpus: Any, base: Any) -> dict[str, Any]:
+        """What model.json says besides what all tasks say."""
+        return {}
+
+    def facts(self, metadata: Any) -> dict[str, str]:
+        """What `dragoman inspect` says of a model besides what it says of all."""
+        return {}
+
+    @abstractmethod
+    def model(self, network: Any, encoders: Encoders, metadata: Any) -> Any:
+        """The trained network as something that predicts."""
+
+    @abstractmethod
+    def load(self, directory: Path) -> Any:
+        """The model of a directory."""
+
+
+def find_task(name: object = DEFAULT) -> Task:
+    """A task by its name."""
+    if not isinstance(name, str) or name not in TASKS:
+        close = difflib.get_close_matches(str(name), TASKS, 1)
+        hint = f"did you mean '{close[0]}'?" if close else f"choose one of {', '.join(TASKS)}"
+        raise ConfigurationError(f"unknown task '{name}'; {hint}")
+    found: Task = importlib.import_module(TASKS[name]).TASK
+    return found
+
+
+def wrong_command(directory: Path, task: str) -> str:
+    """A message for a command that got the model of another task."""
+    used = find_task(task).command
+    return f"{directory} is a model for {task}; use `dragoman {used} {directory}`"

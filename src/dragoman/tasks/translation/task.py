@@ -1,0 +1,179 @@
+"""The registration of translation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any, ClassVar
+
+from dragoman.data.augmentation import TEACHING
+from dragoman.data.dataset import Dataset
+from dragoman.data.pair_encoding import LONGEST, SHORTEN
+from dragoman.data.schema import Encoders
+from dragoman.data.tokenizer import Tokenizer
+from dragoman.errors import ConfigurationError
+from dragoman.networks import ARCHITECTURES, Network
+from dragoman.tasks import components
+from dragoman.tasks.configuration import Settings, TrainingConfiguration
+from dragoman.tasks.parts import check_enough, few_pairs
+from dragoman.tasks.recipes import TRANSLATION, TRANSLATION_BY_PRESET
+from dragoman.tasks.task import Task, Tell
+from dragoman.tasks.translation import forgetting
+from dragoman.tasks.translation.corpus import Corpus, open_corpus
+from dragoman.tasks.translation.curves import dropout_for, enough_epochs, epochs_for, preset_for
+from dragoman.tasks.translation.replay import with_replay
+from dragoman.tasks.translation.settings import PairData, TranslatorMetadata
+from dragoman.tasks.translation.testing import save_testing
+from dragoman.tasks.translation.translator import DecodingOptions, Translator
+from dragoman.tasks.vectors.embeddings import check_start, start_from_vectors
+from dragoman.training import Callback
+
+SCORED = 500  # validation sentences that BLEU and chrF are measured on while training
+
+
+class Translation(Task):
+    """Sentence pairs in, a translator out."""
+
+    name = "translation"
+    command = "translate"
+    samples = "pairs"
+    data = PairData
+    architectures = ARCHITECTURES
+    recipes = TRANSLATION
+    recipes_by_preset = TRANSLATION_BY_PRESET
+    scores = ("bleu", "chrf")
+    metadata = TranslatorMetadata
+    encoders: ClassVar[Mapping[str, type[Any]]] = {"source": Tokenizer, "target": Tokenizer}
+
+    # Data
+
+    def open_corpus(self, settings: Any, given: Mapping[str, Any] | None = None) -> Corpus:
+        return open_corpus(settings, given)
+
+    def data_settings(self, asked: TrainingConfiguration, base: Any) -> Any:
+        """A base has stand-ins in its vocabulary, or has none."""
+        data: Any = asked.data
+        return data if base is None else data.model_copy(update={"protect": data.protect and base.facts.protect})
+
+    def prepare(self, corpus: Any, asked: TrainingConfiguration, base: Any = None) -> Dataset:
+        tokenizers = None if base is None else (base.source_tokenizer, base.target_tokenizer)
+        room = getattr(asked.network, "maximum_length", None) if base is None else base.network.maximum_length
+        found: Dataset = corpus.dataset(asked.seed, tokenizers, room)
+        return found
+
+    def mix(
+        self, dataset: Dataset, asked: TrainingConfiguration, base: Any, saved: Any, tell: Tell
+    ) -> tuple[Dataset, int]:
+        before = None if saved is None else saved.start.replay or 0
+        return with_replay(dataset, base, asked.seed, asked.start.replay, before, tell)
+
+    def sizes(self, encoders: Encoders) -> dict[str, int]:
+        return {"source_vocabulary": encoders["source"].size, "target_vocabulary": encoders["target"].size}
+
+    def report(self, dataset: Dataset) -> str:
+        source, target = dataset.about["vocabularies"]
+        return f"{super().report(dataset)}; vocabularies of {source:,} and {target:,} tokens"
+
+    def save_testing(self, dataset: Dataset, directory: Path) -> None:
+        testing = dataset.part("testing")
+        save_testing(zip(testing.texts("source"), testing.texts("target"), strict=True), directory)
+
+    # Decisions
+
+    def decide(self, given: Mapping[str, Any], dataset: Dataset) -> Settings:
+        """Preset and dropout where they are left open; the recipe `thesis` drops nothing."""
+        architecture, pairs = given.get("architecture", "transformer"), dataset.about["parts"]["training"]
+        preset = given.get("preset") or preset_for(pairs, architecture)
+        decided: Settings = {"preset": preset}
+        dropout = dropout_for(pairs, preset)
+        if dropout is not None and given.get("recipe", "modern") == "modern" and architecture == "transformer":
+            decided["network"] = {"dropout": dropout}
+        return decided
+
+    def epochs(self, dataset: Dataset) -> int:
+        return epochs_for(len(dataset.part("training")))
+
+    def enough_epochs(self, dataset: Dataset) -> float:
+        return enough_epochs(len(dataset.part("training")))
+
+    def check(self, asked: TrainingConfiguration, resumed: bool) -> None:
+        if not resumed:
+            check_start(asked.start.vectors)
+
+    def check_begun(self, begun: Any, out: Path) -> None:
+        if begun.protect and begun.teaching != TEACHING:
+            raise ConfigurationError(
+                f"{out} was trained by another version of Dragoman ({begun.dragoman}), which prepares training "
+                "pairs differently, so it cannot be resumed; the model can still be used. Finish it with that version, "
+                f"train into another --out, or begin with its weights: --from {out}"
+            )
+
+    def warnings(self, dataset: Dataset, new: bool) -> Iterable[str]:
+        counts = dataset.about["parts"]
+        if count := dataset.about["left_out"]:
+            pairs = "1 pair was" if count == 1 else f"{count:,} pairs were"
+            example = dataset.about["left_out_example"]
+            yield f"{pairs} left out, with a side of more than {LONGEST:,} tokens: {example}; {SHORTEN}"
+        if new:
+            check_enough(counts)
+            yield from few_pairs(counts)
+
+    # Training
+
+    def start(self, network: Any, settings: TrainingConfiguration, dataset: Dataset, resumed: bool, tell: Tell) -> None:
+        tokenizers = dataset.encoders["source"], dataset.encoders["target"]
+        start_from_vectors(network, settings.start.vectors, tokenizers, resumed, tell)
+        components.freeze_all_but(network, settings.start.train)
+
+    def scored(
+        self, model: Any, dataset: Dataset, settings: TrainingConfiguration, watch: Callback
+    ) -> Callable[[Network], dict[str, float]] | None:
+        part, wanted, best_by = dataset.part("validation"), settings.progress, settings.checkpoints.best_by
+        names = tuple(dict.fromkeys([*wanted.scores, *([best_by] if best_by in self.scores else [])]))
+        if not names and not wanted.samples:
+            return None
+        pairs = list(islice(zip(part.texts("source"), part.texts("target"), strict=True), SCORED))
+        return lambda network: _scores(model, pairs, names, wanted.samples, watch)
+
+    def compared(self, base: Any, model: Any, dataset: Dataset) -> list[dict[str, Any]]:
+        return forgetting.compare(base, model, dataset)
+
+    # The model
+
+    def describe(self, dataset: Dataset, corpus: Any, base: Any) -> dict[str, Any]:
+        before = (0, 0) if base is None else base.facts.longest
+        longest = tuple(max(pair) for pair in zip(dataset.about["longest"], before, strict=True))
+        return {"longest": longest, "protect": corpus.settings.protect, "teaching": TEACHING}
+
+    def facts(self, metadata: Any) -> dict[str, str]:
+        return {
+            "longest": f"{metadata.longest[0]} source tokens, {metadata.longest[1]} target tokens",
+            "protects": "numbers, addresses, placeholders" if metadata.protect else "nothing",
+        }
+
+    def model(self, network: Any, encoders: Encoders, metadata: Any) -> Translator:
+        return Translator(network, (encoders["source"], encoders["target"]), metadata)
+
+    def load(self, directory: Path) -> Translator:
+        return Translator.load(directory)
+
+
+def _scores(
+    translator: Translator, pairs: list[tuple[str, str]], names: tuple[str, ...], shown: int, watch: Callback
+) -> dict[str, float]:
+    """BLEU and chrF of greedy translations; samples are shown on the way."""
+    from sacrebleu.metrics.bleu import BLEU
+    from sacrebleu.metrics.chrf import CHRF
+
+    chosen = pairs if names else pairs[:shown]
+    greedy = DecodingOptions(beam=1, scored=False)
+    written = [found.text for found in translator.translations([source for source, _ in chosen], greedy)]
+    for (source, target), translation in islice(zip(chosen, written, strict=True), shown):
+        watch.notice(f"  {source}\n    -> {translation}\n    (target: {target})")
+    metrics = {"bleu": BLEU, "chrf": CHRF}
+    references = [[target for _, target in chosen]]
+    return {name: float(metrics[name]().corpus_score(written, references).score) for name in names}
+
+
+TASK = Translation()
