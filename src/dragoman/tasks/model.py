@@ -180,7 +180,7 @@ def _kind_of(value: object) -> str:
     return kinds.get(type(value), f"{value!r}")
 
 
-def _architecture(name: object, path: Path) -> Architecture:
+def _architecture(name: object, path: Path) -> Architecture[ModelConfiguration, SequenceModel]:
     if not isinstance(name, str) or name not in ARCHITECTURES:
         raise FileFormatError(f"{path}: there is no architecture '{name}'; was it written by a later version?")
     return ARCHITECTURES[name]

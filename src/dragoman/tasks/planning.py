@@ -50,12 +50,18 @@ class Speed:
         return max(1, int(usable / per_step))
 
 
+def vocabulary_sizes(dataset: Dataset) -> dict[str, int]:
+    """What a dataset decides of the size of a translator."""
+    source, target = dataset.about["vocabularies"]
+    return {"source_vocabulary": source, "target_vocabulary": target}
+
+
 def measure(settings: TranslationConfiguration, dataset: Dataset, seconds: float = MEASURED) -> Speed:
     """Train a throw-away network for some seconds."""
     optimizer, validation = settings.optimizer, dataset.part("validation")
     stream = BatchStream(dataset.part("training"), batching(optimizer), settings.seed)
     architecture = ARCHITECTURES[settings.architecture]
-    network = architecture.build(architecture.configured(settings.network.model_dump(), dataset.about["vocabularies"]))
+    network = architecture.build(architecture.configured(settings.network.model_dump(), vocabulary_sizes(dataset)))
     workers = Workers(settings.threads or physical_cores())
     index = LossIndex(CrossEntropy(settings.loss.smoothing))
     step = TrainingStep(network, Adam(), index, workers, StepSettings(clip=1.0))

@@ -17,7 +17,7 @@ from dragoman.tasks import parts as parts_of
 from dragoman.tasks.configuration import TranslationConfiguration, configuration, merged, resolved
 from dragoman.tasks.corpus import Corpus, open_corpus
 from dragoman.tasks.model import DamagedMetadataError, DataMetadata, ModelMetadata
-from dragoman.tasks.planning import VECTORS, Speed
+from dragoman.tasks.planning import VECTORS, Speed, vocabulary_sizes
 from dragoman.tasks.replay import with_replay
 from dragoman.tasks.restoring import check_same_pairs, other_data
 from dragoman.tasks.translator import Translator
@@ -174,7 +174,7 @@ class Preparation:
 
     def _network(self) -> SequenceModel:
         architecture = ARCHITECTURES[self.settings.architecture]
-        configured = architecture.configured(self.settings.network.model_dump(), self.dataset.about["vocabularies"])
+        configured = architecture.configured(self.settings.network.model_dump(), vocabulary_sizes(self.dataset))
         check_memory(configured.count(), copies=VECTORS)
         network = architecture.build(configured, self.settings.seed)
         if self.base is not None:
