@@ -13,6 +13,10 @@ logging.getLogger(__name__).addHandler(logging.NullHandler())  # a program that 
 # Found when first used, so that importing the package costs little more than NumPy.
 _HOMES = {
     "Batch": "dragoman.batch",
+    "Encoder": "dragoman.networks",
+    "EncoderConfiguration": "dragoman.networks",
+    "LanguageModel": "dragoman.networks",
+    "LanguageModelConfiguration": "dragoman.networks",
     "Parameter": "dragoman.graph",
     "Tensor": "dragoman.graph",
     "backpropagate": "dragoman.graph",

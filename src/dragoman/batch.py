@@ -29,6 +29,7 @@ class Batch:
     source   the sequences a decoder looks at, aligned with these; None for a single sequence
     first_row  the row of the whole batch at which this shard begins (dropout counts rows globally)
     per      what a target belongs to: every "position" or every "sample" (sequence); None: as many as there are tell
+    first_sequence  the sequence of the whole batch at which this shard begins
 
     The thesis's padded layout is the same thing with pad labels packed as ordinary rows of loss weight 0.
     """
@@ -40,6 +41,7 @@ class Batch:
     source: Batch | None = None
     first_row: int = 0
     per: Literal["position", "sample"] | None = None
+    first_sequence: int = 0
 
     def __post_init__(self) -> None:
         for name in ("labels", "offsets"):
@@ -145,6 +147,7 @@ class Batch:
             source=None if self.source is None else self.source._between(first, last),
             first_row=self.first_row + a,
             per=self.per,
+            first_sequence=self.first_sequence + first,
         )
         return part
 

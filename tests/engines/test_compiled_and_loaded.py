@@ -31,7 +31,8 @@ pairs, sources = Batch.pairs(sequences(64), sequences(64)), sequences(5)
 for name in ("transformer", "gru-attention", "lstm"):
     architecture = ARCHITECTURES[name]
     settings = architecture.settings(**{**architecture.presets["small"], **architecture.named}).model_dump()
-    network = architecture.build(architecture.configured(settings, (300, 300)))
+    sizes = {"source_vocabulary": 300, "target_vocabulary": 300}
+    network = architecture.build(architecture.configured(settings, sizes))
     optimizer = Adam()
     for step in range(2):
         run = ForwardContext(DropoutKey(0, step))

@@ -188,7 +188,9 @@ def test_other_paths_are_explained(numba: None) -> None:
     assert explain_path(double).reason == "the kernels compute in float32, not in float64"
     architecture = ARCHITECTURES["lstm"]
     settings = architecture.settings(**{**architecture.presets["small"], **architecture.named}).model_dump()
-    recurrent = architecture.build(architecture.configured(settings, (30, 30)))
+    recurrent = architecture.build(
+        architecture.configured(settings, {"source_vocabulary": 30, "target_vocabulary": 30})
+    )
     assert explain_path(recurrent).reason == f"there are no fused kernels for a {type(recurrent).__name__}"
     use_engine("numpy")
     assert explain_path(made()).reason == "the numpy engine has no fused kernels"

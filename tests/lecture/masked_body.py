@@ -11,7 +11,7 @@ from dragoman.batch import Batch
 from dragoman.graph import Array, value_of
 from dragoman.layers import Embedding, ForwardContext, Initializer, Layer, Positions
 from dragoman.networks import TransformerConfiguration
-from dragoman.networks.transformer import EncoderBlock, Stream
+from dragoman.networks.blocks import EncoderBlock, Stream
 from dragoman.operations import add, linear, softmax
 
 DEPTH = 6
@@ -31,9 +31,7 @@ class Body(Layer):
         sizes = {"depth": DEPTH, "perceptron_depth": 8, "heads": 2, "block": "pre", "relative_reach": 2}
         configuration = TransformerConfiguration(source_vocabulary=1, target_vocabulary=1, **(sizes | settings))
         initial, sites = Initializer(0, np.float64), itertools.count()
-        self.blocks = [EncoderBlock(configuration, initial, sites) for _ in range(blocks)]
-        for block in self.blocks:
-            block.self_attention.causal = masked
+        self.blocks = [EncoderBlock(configuration, initial, sites, masked) for _ in range(blocks)]
         scatter(self)
 
     def __call__(self, x: Any) -> Any:

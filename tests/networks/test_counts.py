@@ -11,7 +11,7 @@ import pytest
 from dragoman.graph import Array
 from dragoman.layers import Initializer, Layer, Perceptron
 from dragoman.networks import PRESETS, Transformer, TransformerConfiguration, preset
-from dragoman.networks.transformer import DecoderBlock, EncoderBlock
+from dragoman.networks.blocks import DecoderBlock, EncoderBlock
 from tests.networks.small_networks import configuration, small_transformer
 
 # ERRATA, section C: embeddings, encoders, decoders, output

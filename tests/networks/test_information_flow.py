@@ -12,7 +12,7 @@ from dragoman.errors import ShapeError
 from dragoman.graph import Array, Tensor, Value, backpropagate, value_of
 from dragoman.layers import ForwardContext
 from dragoman.networks import Transformer
-from dragoman.networks.transformer import Stream
+from dragoman.networks.blocks import Stream
 from dragoman.operations import cross_entropy
 from tests.networks.small_networks import POSITIONS, RAGGED, error_of, logits_of, small_transformer
 

@@ -64,7 +64,7 @@ def test_the_count_of_a_transformer(
 def test_the_count_of_a_recurrent_network(name: str, layers: int, score: str) -> None:
     architecture = ARCHITECTURES[name]
     settings = {**architecture.named, "depth": 3, "units": 4, "layers": layers, "score": score}
-    configuration = architecture.configured(settings, (7, 9))
+    configuration = architecture.configured(settings, {"source_vocabulary": 7, "target_vocabulary": 9})
     assert configuration.count() == architecture.build(configuration).count()
 
 

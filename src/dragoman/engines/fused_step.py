@@ -16,7 +16,7 @@ from dragoman.graph import Array, DeferredGradient, Parameter, dispatched
 from dragoman.operations.dropout import DropoutKey
 
 ERROR_OPTIONS = {"smoothing"}  # of loss.CrossEntropy
-CONTEXT_OPTIONS = {"noise", "maps"}  # of layers.ForwardContext
+CONTEXT_OPTIONS = {"noise", "maps", "carried"}  # of layers.ForwardContext
 
 
 class Sequences(NamedTuple):

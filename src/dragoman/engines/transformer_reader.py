@@ -27,6 +27,7 @@ TRANSFORMER = "dragoman.networks.transformer.Transformer"
 FIELDS: dict[str, tuple[Any, ...]] = {  # of the configuration: the values that are known, none listed: all
     "depth": (),
     "perceptron_depth": (),
+    "hidden_layers": (1,),
     "heads": (),
     "layers": (),
     "block": ("pre", "post"),
@@ -36,6 +37,7 @@ FIELDS: dict[str, tuple[Any, ...]] = {  # of the configuration: the values that 
     "positions": ("half_sinusoid", "interleaved_sinusoid", "learned", "relative", "none"),
     "maximum_length": (),
     "position_depth": (),
+    "joint_activation": (),  # of positions that are not known anyway
     "relative_reach": (),
     "tied": ("none", "output", "all"),
     "attention_biases": (),
@@ -94,12 +96,12 @@ CROSS_ATTENTION = LayerType(
     settings=("heads", "scaled"),
 )
 ENCODER = LayerType(
-    "dragoman.networks.transformer.EncoderBlock",
+    "dragoman.networks.blocks.EncoderBlock",
     children=("self_attention", "self_attention_normalization", "perceptron", "perceptron_normalization"),
     settings=("pre",),
 )
 DECODER = LayerType(
-    "dragoman.networks.transformer.DecoderBlock",
+    "dragoman.networks.blocks.DecoderBlock",
     children=(*ENCODER.children, "cross_attention", "cross_attention_normalization"),
     settings=("pre",),
 )

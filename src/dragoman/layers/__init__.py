@@ -3,15 +3,17 @@
 from dragoman.layers.attention import CrossAttention, SelfAttention
 from dragoman.layers.attentional_decoder import AttentionalDecoder
 from dragoman.layers.cache import CrossKV, KVCache
-from dragoman.layers.embedding import Embedding, Positions
-from dragoman.layers.layer import ForwardContext, Initializer, Layer
+from dragoman.layers.embedding import Embedding, Positions, RowEmbedding
+from dragoman.layers.layer import CarriedStates, ForwardContext, Initializer, Layer
 from dragoman.layers.normalization import Normalization
 from dragoman.layers.perceptron import FeedForward, Perceptron
+from dragoman.layers.pooling import Pooling, PoolingKind
 from dragoman.layers.recurrent import Cell, CellKind, Recurrent, State, advance, select_states
 from dragoman.layers.scores import Keys, Score, ScoredAttention
 
 __all__ = [
     "AttentionalDecoder",
+    "CarriedStates",
     "Cell",
     "CellKind",
     "CrossAttention",
@@ -25,8 +27,11 @@ __all__ = [
     "Layer",
     "Normalization",
     "Perceptron",
+    "Pooling",
+    "PoolingKind",
     "Positions",
     "Recurrent",
+    "RowEmbedding",
     "Score",
     "ScoredAttention",
     "SelfAttention",

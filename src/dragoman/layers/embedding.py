@@ -1,4 +1,4 @@
-"""Labels and their positions to vectors (Definition 3.7), with every positional encoding of the sources."""
+"""Labels or real rows and their positions to vectors (Definition 3.7), with every published positional encoding."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from typing import Literal
 
 import numpy as np
 
-from dragoman.errors import ConfigurationError, LabelError
+from dragoman.errors import ConfigurationError, LabelError, ShapeError
 from dragoman.graph import Array, Parameter, Value, value_of
 from dragoman.layers.layer import ForwardContext, Initializer, Layer
 from dragoman.layers.perceptron import Perceptron
-from dragoman.operations import activate, add, concatenate_columns, drop, embed
+from dragoman.operations import activate, add, concatenate_columns, drop, embed, linear
+from dragoman.operations.activations import find_activation
 from dragoman.operations.positions import half_sinusoid, interleaved_sinusoid, one_hot
 
 Positions = Literal[
@@ -19,7 +20,7 @@ Positions = Literal[
     "concatenated_sinusoid",  # book (7.29): the same, beside the word's own columns
     "one_hot",  # book 7.5: e_t beside the word's own columns
     "learned",  # a free table, added (lecture)
-    "joint",  # book (7.28): W1 tanh(W2 x + W3 e_t + b)
+    "joint",  # book (7.28): W1 S(W2 x + W3 e_t + b), S = tanh unless chosen otherwise
     "relative",  # nothing here: attention adds a bias for each clipped distance (lecture)
     "none",
 ]
@@ -28,67 +29,65 @@ NEEDS_MAXIMUM_LENGTH = ("one_hot", "learned", "joint")
 CONCATENATED = ("concatenated_sinusoid", "one_hot")
 
 
-class Embedding(Layer):
-    """table[label] * sqrt(d) with the position; without positions unscaled, as in listing 4.
+def columns_of_positions(
+    positions: Positions, depth: int, maximum_length: int | None = None, position_depth: int | None = None
+) -> int:
+    """How many of `depth` columns hold the position and nothing else."""
+    if positions not in CONCATENATED:
+        return 0
+    return (maximum_length or 0) if positions == "one_hot" else position_depth or max(2, depth // 4 * 2)
+
+
+class Positioned(Layer):
+    """Rows that know their positions: what embeddings of labels and of real rows have in common.
 
     depth is what comes out; concatenated encodings take `position_depth` of its columns (one_hot: maximum_length).
-    `table` shares another embedding's table.
+    joint_activation is S of (7.28).
     """
 
-    table: Value
     position_table: Value | None
 
     def __init__(
         self,
-        vocabulary: int,
         depth: int,
         initial: Initializer,
-        positions: Positions = "half_sinusoid",
-        maximum_length: int | None = None,
-        position_depth: int | None = None,
-        dropout: float = 0.0,
-        site: int = 0,
-        table: Value | None = None,
+        positions: Positions,
+        maximum_length: int | None,
+        position_depth: int | None,
+        dropout: float,
+        site: int,
+        joint_activation: str,
     ) -> None:
         if positions in NEEDS_MAXIMUM_LENGTH and not maximum_length:
             raise ConfigurationError(f"'{positions}' positions need a maximum_length: each position has its own row")
-        if positions == "one_hot":
-            position_depth = maximum_length
-        elif positions == "concatenated_sinusoid":
-            position_depth = position_depth or max(2, depth // 4 * 2)
-        self.position_depth = position_depth if positions in CONCATENATED and position_depth else 0
-        width = depth - self.position_depth
-        if width < 1:
-            raise ConfigurationError(f"positions take {self.position_depth} of {depth} columns: none is left for words")
-        self.table = Parameter(initial.normal(vocabulary, width, depth**-0.5)) if table is None else table
+        self.position_depth = columns_of_positions(positions, depth, maximum_length, position_depth)
         self.position_table = None
         if positions in ("learned", "joint") and maximum_length:
             self.position_table = Parameter(initial.normal(maximum_length, depth, depth**-0.5))
         if positions == "joint":
             self.word = Perceptron(depth, depth, initial)
             self.joined = Perceptron(depth, depth, initial, biases=False)
+            find_activation(joint_activation)
+            self.joint_activation = joint_activation
         self.positions = positions
         self.depth = depth
         self.dropout = dropout
         self.site = site
-        self.scale = 1.0 if positions == "none" else float(depth**0.5)
         self._fixed = _fixed_table(positions, maximum_length or 128, depth, self.position_depth, initial.dtype)
 
-    def __call__(self, labels: Array, positions: Array, run: ForwardContext, first_row: int = 0) -> Value:
-        """labels [N], positions [N] -> [N, d]"""
+    def _place(self, x: Value, positions: Array, run: ForwardContext, first_row: int) -> Value:
+        """Rows x [N, their own columns] and their positions [N] -> [N, d], with dropout"""
         fixed = self._fixed_rows(positions)
-        dropout = run.dropout(self.dropout, self.site, first_row)
         if self.positions in CONCATENATED:
-            words = embed(self.table, labels=labels, scale=self.scale)
-            return drop(concatenate_columns(words, fixed[positions]), dropout=dropout)
-        if self.positions == "joint":
-            words = self.word(embed(self.table, labels=labels, scale=self.scale))
-            mixed = add(words, embed(self.position_table, labels=positions))
-            return drop(self.joined(activate(mixed, activation="tanh")), dropout=dropout)
-        if self.positions in ("relative", "none"):
-            return embed(self.table, labels=labels, scale=self.scale, dropout=dropout)
-        added = fixed if self.position_table is None else self.position_table
-        return embed(self.table, added, labels=labels, positions=positions, scale=self.scale, dropout=dropout)
+            x = concatenate_columns(x, fixed[positions])
+        elif self.positions == "joint":
+            mixed = add(self.word(x), embed(self.position_table, labels=positions))
+            x = self.joined(activate(mixed, activation=self.joint_activation))
+        elif self.position_table is not None:
+            x = add(x, embed(self.position_table, labels=positions))
+        elif len(fixed):
+            x = add(x, fixed[positions])
+        return drop(x, dropout=run.dropout(self.dropout, self.site, first_row))
 
     def added_rows(self, length: int) -> Array:
         """What is added at each position: at least `length` rows of a fixed table (no more than ENOUGH are made), all
@@ -115,6 +114,85 @@ class Embedding(Layer):
             fixed = _fixed_table(self.positions, 2 * needed, self.depth, self.position_depth, np.dtype(fixed.dtype))
             self._fixed = fixed
         return fixed
+
+
+def _own_columns(positions: Positions, depth: int, maximum_length: int | None, position_depth: int | None) -> int:
+    taken = columns_of_positions(positions, depth, maximum_length, position_depth)
+    if taken >= depth:
+        raise ConfigurationError(f"positions take {taken} of {depth} columns: none is left for words")
+    return depth - taken
+
+
+class Embedding(Positioned):
+    """table[label] * sqrt(d) with the position; without positions unscaled, as in listing 4.
+
+    `table` shares another embedding's table.
+    """
+
+    table: Value
+
+    def __init__(
+        self,
+        vocabulary: int,
+        depth: int,
+        initial: Initializer,
+        positions: Positions = "half_sinusoid",
+        maximum_length: int | None = None,
+        position_depth: int | None = None,
+        dropout: float = 0.0,
+        site: int = 0,
+        table: Value | None = None,
+        joint_activation: str = "tanh",
+    ) -> None:
+        width = _own_columns(positions, depth, maximum_length, position_depth)
+        self.table = Parameter(initial.normal(vocabulary, width, depth**-0.5)) if table is None else table
+        super().__init__(depth, initial, positions, maximum_length, position_depth, dropout, site, joint_activation)
+        self.scale = 1.0 if positions == "none" else float(depth**0.5)
+
+    def __call__(self, labels: Array, positions: Array, run: ForwardContext, first_row: int = 0) -> Value:
+        """labels [N], positions [N] -> [N, d]"""
+        if self.positions in CONCATENATED or self.positions == "joint":
+            return self._place(embed(self.table, labels=labels, scale=self.scale), positions, run, first_row)
+        fixed = self._fixed_rows(positions)
+        dropout = run.dropout(self.dropout, self.site, first_row)
+        if self.positions in ("relative", "none"):
+            return embed(self.table, labels=labels, scale=self.scale, dropout=dropout)
+        added = fixed if self.position_table is None else self.position_table
+        return embed(self.table, added, labels=labels, positions=positions, scale=self.scale, dropout=dropout)
+
+
+class RowEmbedding(Positioned):
+    """x W + b with the position, for real rows x: image patches, series."""
+
+    weights: Value
+    biases: Value
+
+    def __init__(
+        self,
+        inputs: int,
+        depth: int,
+        initial: Initializer,
+        positions: Positions = "half_sinusoid",
+        maximum_length: int | None = None,
+        position_depth: int | None = None,
+        dropout: float = 0.0,
+        site: int = 0,
+        joint_activation: str = "tanh",
+    ) -> None:
+        width = _own_columns(positions, depth, maximum_length, position_depth)
+        self.weights = Parameter(initial.glorot(inputs, width))
+        self.biases = Parameter(initial.zeros(width))
+        super().__init__(depth, initial, positions, maximum_length, position_depth, dropout, site, joint_activation)
+
+    def __call__(self, rows: Array, positions: Array, run: ForwardContext, first_row: int = 0) -> Value:
+        """rows [N, inputs], positions [N] -> [N, d]"""
+        weights = value_of(self.weights)
+        if rows.ndim == 1 and not len(rows):
+            rows = rows.reshape(0, len(weights))  # a batch of empty sequences does not know the width of its rows
+        if rows.ndim != 2 or rows.shape[1] != len(weights):
+            raise ShapeError(f"expected rows of {len(weights)} real numbers, got an array of shape {rows.shape}")
+        x = linear(rows.astype(weights.real.dtype, copy=False), self.weights, self.biases)
+        return self._place(x, positions, run, first_row)
 
 
 def _fixed_table(

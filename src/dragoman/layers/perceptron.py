@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dragoman.errors import ConfigurationError
 from dragoman.graph import Parameter, Value
 from dragoman.layers.layer import Initializer, Layer
 from dragoman.operations import linear
@@ -37,11 +38,23 @@ class Perceptron(Layer):
 
 
 class FeedForward(Layer):
-    """W2 a(W1 x + b1) + b2: two perceptrons, the first wider (book 7.5; lecture, stage 2)."""
+    """W2 a(W1 x + b1) + b2: two perceptrons, the first wider (book 7.5; lecture, stage 2).
 
-    def __init__(self, depth: int, hidden_depth: int, activation: str, initial: Initializer) -> None:
+    With two hidden layers (lecture), a second one of the same width stands between them.
+    """
+
+    def __init__(
+        self, depth: int, hidden_depth: int, activation: str, initial: Initializer, hidden_layers: int = 1
+    ) -> None:
+        if hidden_layers not in (1, 2):
+            raise ConfigurationError(f"there are one or two hidden layers, got {hidden_layers}")
         self.hidden = Perceptron(depth, hidden_depth, initial, activation)
+        if hidden_layers == 2:
+            self.second_hidden = Perceptron(hidden_depth, hidden_depth, initial, activation)
         self.output = Perceptron(hidden_depth, depth, initial)
 
     def __call__(self, x: Value) -> Value:
-        return self.output(self.hidden(x))
+        x = self.hidden(x)
+        if hasattr(self, "second_hidden"):
+            x = self.second_hidden(x)
+        return self.output(x)

@@ -2,6 +2,12 @@
 
 from dragoman.networks.architectures import (
     ARCHITECTURES,
+    ENCODERS,
+    LANGUAGE_MODELS,
+    AnyEncoder,
+    AnyEncoderConfiguration,
+    AnyLanguageModel,
+    AnyLanguageModelConfiguration,
     Architecture,
     ModelConfiguration,
     ModelSettings,
@@ -13,30 +19,87 @@ from dragoman.networks.custom import (
     TwoLayerConfiguration,
     TwoLayerNetwork,
 )
+from dragoman.networks.encoder import (
+    Encoder,
+    EncoderConfiguration,
+    EncoderSettings,
+)
 from dragoman.networks.encoder_decoder import (
     EncoderDecoder,
     RecurrentConfiguration,
     RecurrentSettings,
     RecurrentState,
 )
-from dragoman.networks.network import Configuration, Network
-from dragoman.networks.presets import PRESETS, preset
-from dragoman.networks.recurrent import RecurrentNetwork, RecurrentNetworkConfiguration
-from dragoman.networks.storage import load_weights, save_weights
-from dragoman.networks.transformer import Transformer, TransformerConfiguration, TransformerSettings, TransformerState
+from dragoman.networks.language_model import (
+    LanguageModel,
+    LanguageModelConfiguration,
+    LanguageModelSettings,
+    LanguageModelState,
+)
+from dragoman.networks.network import (
+    Configuration,
+    Network,
+)
+from dragoman.networks.presets import (
+    PRESETS,
+    preset,
+)
+from dragoman.networks.recurrent import (
+    RecurrentNetwork,
+    RecurrentNetworkConfiguration,
+)
+from dragoman.networks.recurrent_models import (
+    RecurrentEncoder,
+    RecurrentEncoderConfiguration,
+    RecurrentEncoderSettings,
+    RecurrentLanguageModel,
+    RecurrentLanguageModelConfiguration,
+    RecurrentLanguageModelSettings,
+    RecurrentLanguageModelState,
+)
+from dragoman.networks.storage import (
+    load_weights,
+    save_weights,
+)
+from dragoman.networks.transformer import (
+    Transformer,
+    TransformerConfiguration,
+    TransformerSettings,
+    TransformerState,
+)
 
 __all__ = [
     "ARCHITECTURES",
+    "ENCODERS",
+    "LANGUAGE_MODELS",
     "PRESETS",
+    "AnyEncoder",
+    "AnyEncoderConfiguration",
+    "AnyLanguageModel",
+    "AnyLanguageModelConfiguration",
     "Architecture",
     "ClassTokenConfiguration",
     "ClassTokenEncoder",
     "Configuration",
+    "Encoder",
+    "EncoderConfiguration",
     "EncoderDecoder",
+    "EncoderSettings",
+    "LanguageModel",
+    "LanguageModelConfiguration",
+    "LanguageModelSettings",
+    "LanguageModelState",
     "ModelConfiguration",
     "ModelSettings",
     "Network",
     "RecurrentConfiguration",
+    "RecurrentEncoder",
+    "RecurrentEncoderConfiguration",
+    "RecurrentEncoderSettings",
+    "RecurrentLanguageModel",
+    "RecurrentLanguageModelConfiguration",
+    "RecurrentLanguageModelSettings",
+    "RecurrentLanguageModelState",
     "RecurrentNetwork",
     "RecurrentNetworkConfiguration",
     "RecurrentSettings",

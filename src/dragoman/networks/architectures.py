@@ -1,20 +1,35 @@
-"""The architectures that translate, by name: which network, what its name already says, and its sizes."""
+"""The architectures of each task, by name: which network, what its name already says, and its sizes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
+from dragoman.networks.encoder import Encoder, EncoderConfiguration, EncoderSettings
 from dragoman.networks.encoder_decoder import EncoderDecoder, RecurrentConfiguration, RecurrentSettings
+from dragoman.networks.language_model import LanguageModel, LanguageModelConfiguration, LanguageModelSettings
+from dragoman.networks.network import Configuration, Network
 from dragoman.networks.presets import PRESETS
+from dragoman.networks.recurrent_models import (
+    RecurrentEncoder,
+    RecurrentEncoderConfiguration,
+    RecurrentEncoderSettings,
+    RecurrentLanguageModel,
+    RecurrentLanguageModelConfiguration,
+    RecurrentLanguageModelSettings,
+)
 from dragoman.networks.transformer import Transformer, TransformerConfiguration, TransformerSettings
 
 SequenceModel: TypeAlias = Transformer | EncoderDecoder
 ModelSettings: TypeAlias = TransformerSettings | RecurrentSettings
 ModelConfiguration: TypeAlias = TransformerConfiguration | RecurrentConfiguration
+AnyEncoder: TypeAlias = Encoder | RecurrentEncoder
+AnyEncoderConfiguration: TypeAlias = EncoderConfiguration | RecurrentEncoderConfiguration
+AnyLanguageModel: TypeAlias = LanguageModel | RecurrentLanguageModel
+AnyLanguageModelConfiguration: TypeAlias = LanguageModelConfiguration | RecurrentLanguageModelConfiguration
 
 RECURRENT_PRESETS: dict[str, dict[str, int]] = {
     "small": {"depth": 64, "units": 128, "layers": 1},
@@ -26,35 +41,68 @@ CONTEXTS: dict[str, dict[str, Any]] = {
     "-context": {"context": "every_step"},
     "-attention": {"context": "attention", "bidirectional": True},
 }
+CELLS = ("rnn", "lstm", "gru")
+C = TypeVar("C", bound=Configuration)
+N = TypeVar("N", bound=Network)
 
 
 @dataclass(frozen=True)
-class Architecture:
+class Architecture(Generic[C, N]):
     """A network, and what its name says about its settings."""
 
-    settings: type[TransformerSettings] | type[RecurrentSettings]
-    configuration: type[TransformerConfiguration] | type[RecurrentConfiguration]
-    network: type[Transformer] | type[EncoderDecoder]
+    settings: type[Configuration]
+    configuration: type[C]
+    network: type[N]
     presets: Mapping[str, Mapping[str, int]]
     named: Mapping[str, Any] = field(default_factory=dict)
 
-    def configured(self, settings: Mapping[str, Any], sizes: Mapping[str, int]) -> ModelConfiguration:
-        """The configuration of a network: its settings, and the sizes that the data decide."""
-        configuration: Any = self.configuration
-        built: ModelConfiguration = configuration(**settings, **sizes)
-        return built
+    def configured(self, settings: Mapping[str, Any], sizes: Mapping[str, int]) -> C:
+        """What is chosen, with the sizes that the data decide, by their names in the configuration.
 
-    def build(self, configuration: Any, seed: int = 0, dtype: Any = np.float32) -> SequenceModel:
+        A translator has source_vocabulary and target_vocabulary; an encoder vocabulary or inputs, and outputs;
+        a language model vocabulary.
+        """
+        return self.configuration(**settings, **sizes)
+
+    def build(self, configuration: Any, seed: int = 0, dtype: Any = np.float32) -> N:
         network: Any = self.network
-        built: SequenceModel = network(configuration, seed, dtype)
+        built: N = network(configuration, seed, dtype)
         return built
 
 
-ARCHITECTURES: dict[str, Architecture] = {
-    "transformer": Architecture(TransformerSettings, TransformerConfiguration, Transformer, PRESETS)
-}
-for cell in ("rnn", "lstm", "gru"):
-    for ending, context in CONTEXTS.items():
-        ARCHITECTURES[cell + ending] = Architecture(
+ARCHITECTURES: dict[str, Architecture[ModelConfiguration, SequenceModel]] = {
+    "transformer": Architecture(TransformerSettings, TransformerConfiguration, Transformer, PRESETS),
+    **{
+        cell + ending: Architecture(
             RecurrentSettings, RecurrentConfiguration, EncoderDecoder, RECURRENT_PRESETS, {"cell": cell, **context}
         )
+        for cell in CELLS
+        for ending, context in CONTEXTS.items()
+    },
+}
+ENCODERS: dict[str, Architecture[AnyEncoderConfiguration, AnyEncoder]] = {
+    "transformer": Architecture(EncoderSettings, EncoderConfiguration, Encoder, PRESETS),
+    **{
+        cell: Architecture(
+            RecurrentEncoderSettings,
+            RecurrentEncoderConfiguration,
+            RecurrentEncoder,
+            RECURRENT_PRESETS,
+            {"cell": cell},
+        )
+        for cell in CELLS
+    },
+}
+LANGUAGE_MODELS: dict[str, Architecture[AnyLanguageModelConfiguration, AnyLanguageModel]] = {
+    "transformer": Architecture(LanguageModelSettings, LanguageModelConfiguration, LanguageModel, PRESETS),
+    **{
+        cell: Architecture(
+            RecurrentLanguageModelSettings,
+            RecurrentLanguageModelConfiguration,
+            RecurrentLanguageModel,
+            RECURRENT_PRESETS,
+            {"cell": cell},
+        )
+        for cell in CELLS
+    },
+}

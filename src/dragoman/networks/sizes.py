@@ -8,11 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dragoman.errors import ConfigurationError
-from dragoman.layers.embedding import CONCATENATED
+from dragoman.layers.embedding import columns_of_positions
 from dragoman.layers.recurrent import BLOCKS
 
 if TYPE_CHECKING:
+    from dragoman.networks.blocks import BlockSettings
+    from dragoman.networks.encoder import EncoderConfiguration
     from dragoman.networks.encoder_decoder import RecurrentConfiguration
+    from dragoman.networks.language_model import LanguageModelConfiguration
+    from dragoman.networks.recurrent_models import (
+        RecurrentEncoderConfiguration,
+        RecurrentLanguageModelConfiguration,
+    )
     from dragoman.networks.transformer import TransformerConfiguration
 
 # More than any network for one computer has; what lies above is a mistake or a damaged file.
@@ -26,31 +33,55 @@ COPIES = 2  # while a network is built: the parameters one by one, and theta
 
 def count_transformer(c: TransformerConfiguration) -> int:
     """p, the number of parameters of a Transformer."""
-    d, k = c.depth, c.perceptron_depth
-    attention = 4 * d * d + (4 * d if c.attention_biases else 0)
-    normalization, perceptron = 2 * d, 2 * d * k + k + d
-    encoder = attention + perceptron + 2 * normalization
-    decoder = 2 * attention + perceptron + 3 * normalization
-    stacks = c.layers * (encoder + decoder)
-    if c.block == "pre":
-        stacks += 2 * normalization
-    if c.positions == "relative":
-        stacks += 2 * c.heads * (2 * c.relative_reach + 1)
+    d = c.depth
+    across = _attention(c) + 2 * d
+    stacks = 2 * _stack(c) + c.layers * across
     vocabularies = c.target_vocabulary if c.tied == "all" else c.source_vocabulary + c.target_vocabulary
-    tables = vocabularies * (d - _position_depth(c))
-    if c.positions in ("learned", "joint"):
-        tables += 2 * (c.maximum_length or 0) * d
-    if c.positions == "joint":
-        tables += 2 * (2 * d * d + d)
-    output = c.target_vocabulary * (1 if c.tied != "none" else d + 1)
-    return stacks + tables + output
+    tables = vocabularies * _own_columns(c) + 2 * _positions(c)
+    return stacks + tables + _output(d, c.target_vocabulary, tied=c.tied != "none")
 
 
-def _position_depth(c: TransformerConfiguration) -> int:
-    """Columns that positions take from words."""
-    if c.positions not in CONCATENATED:
-        return 0
-    return (c.maximum_length or 0) if c.positions == "one_hot" else c.position_depth or max(2, c.depth // 4 * 2)
+def count_encoder(c: EncoderConfiguration) -> int:
+    """p, the number of parameters of an Encoder."""
+    inputs = c.vocabulary if c.inputs is None else c.inputs + 1
+    embedding = (inputs or 0) * _own_columns(c) + _positions(c)
+    pooling = c.depth if c.pooling in ("class_token", "attention") else 0
+    return embedding + _stack(c) + pooling + _output(c.depth, c.outputs)
+
+
+def count_language_model(c: LanguageModelConfiguration) -> int:
+    """p, the number of parameters of a LanguageModel."""
+    embedding = c.vocabulary * _own_columns(c) + _positions(c)
+    return embedding + _stack(c) + _output(c.depth, c.vocabulary, tied=c.tied == "output")
+
+
+def _attention(c: BlockSettings) -> int:
+    return 4 * c.depth * c.depth + (4 * c.depth if c.attention_biases else 0)
+
+
+def _stack(c: BlockSettings) -> int:
+    """Blocks of self-attention and perceptrons, with all that belongs to a stack."""
+    d, k = c.depth, c.perceptron_depth
+    perceptron = 2 * d * k + k + d + (c.hidden_layers - 1) * (k * k + k)
+    distances = c.heads * (2 * c.relative_reach + 1) if c.positions == "relative" else 0
+    last = 2 * d if c.block == "pre" else 0
+    return c.layers * (_attention(c) + perceptron + 4 * d) + distances + last
+
+
+def _own_columns(c: BlockSettings) -> int:
+    """Columns of an embedded label that positions leave to it."""
+    return c.depth - columns_of_positions(c.positions, c.depth, c.maximum_length, c.position_depth)
+
+
+def _positions(c: BlockSettings) -> int:
+    """What an embedding learns of positions."""
+    d = c.depth
+    table = (c.maximum_length or 0) * d if c.positions in ("learned", "joint") else 0
+    return table + (2 * d * d + d if c.positions == "joint" else 0)
+
+
+def _output(inputs: int, outputs: int, tied: bool = False) -> int:
+    return outputs * (1 if tied else inputs + 1)
 
 
 def count_recurrent(c: RecurrentConfiguration) -> int:
@@ -63,8 +94,23 @@ def count_recurrent(c: RecurrentConfiguration) -> int:
     scores = {"dot": 0, "scaled_dot": 0, "general": m * m}
     attention = scores.get(c.score, 2 * m * m + m) if c.context == "attention" else 0
     tables = (c.source_vocabulary + c.target_vocabulary) * d
-    output = ((2 * m if c.context == "every_step" else m) + 1) * c.target_vocabulary
+    output = _output(2 * m if c.context == "every_step" else m, c.target_vocabulary)
     return encoder + decoder + attention + tables + output
+
+
+def count_recurrent_encoder(c: RecurrentEncoderConfiguration) -> int:
+    """p, the number of parameters of a RecurrentEncoder."""
+    inputs = c.vocabulary if c.inputs is None else c.inputs + 1
+    directions, units = (2, c.units // 2) if c.bidirectional else (1, c.units)
+    cells = directions * (_cell(c.cell, c.depth, units) + (c.layers - 1) * _cell(c.cell, c.units, units))
+    query = c.units if c.pooling == "attention" else 0
+    return (inputs or 0) * c.depth + cells + query + _output(c.units, c.outputs)
+
+
+def count_recurrent_language_model(c: RecurrentLanguageModelConfiguration) -> int:
+    """p, the number of parameters of a RecurrentLanguageModel."""
+    cells = _cell(c.cell, c.depth, c.units) + (c.layers - 1) * _cell(c.cell, c.units, c.units)
+    return c.vocabulary * c.depth + cells + _output(c.units, c.vocabulary, tied=c.tied == "output")
 
 
 def _cell(kind: str, inputs: int, units: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -12,75 +12,34 @@ from pydantic import Field, model_validator
 from dragoman.batch import Batch
 from dragoman.errors import ShapeError
 from dragoman.graph import Array, Value, value_of
-from dragoman.layers import (
-    CrossAttention,
-    CrossKV,
-    Embedding,
-    FeedForward,
-    ForwardContext,
-    Initializer,
-    KVCache,
-    Layer,
-    Normalization,
-    Perceptron,
-    Positions,
-    SelfAttention,
+from dragoman.layers import CrossKV, ForwardContext, Initializer, KVCache, Perceptron
+from dragoman.networks.blocks import (
+    BlockSettings,
+    DecoderBlock,
+    EncoderBlock,
+    Stream,
+    finish,
+    new_embedding,
+    new_normalization,
+    one_bias,
 )
-from dragoman.layers.embedding import CONCATENATED, NEEDS_MAXIMUM_LENGTH
-from dragoman.networks.network import Configuration, Network
-from dragoman.networks.sizes import (
-    LONGEST,
-    MOST_HIDDEN,
-    MOST_LABELS,
-    MOST_LAYERS,
-    WIDEST,
-    check_memory,
-    count_transformer,
-)
+from dragoman.networks.network import Network
+from dragoman.networks.sizes import MOST_LABELS, check_memory, count_transformer
 
 
-class TransformerSettings(Configuration):
-    """What is chosen of a Transformer. The defaults are the thesis's Small, with the book's normalization."""
+class TransformerSettings(BlockSettings):
+    """What is chosen of a Transformer that translates.
 
-    depth: int = Field(default=64, ge=1, le=WIDEST)
-    perceptron_depth: int = Field(default=128, ge=1, le=MOST_HIDDEN)
-    heads: int = Field(default=4, ge=1, le=WIDEST)
-    layers: int = Field(default=1, ge=1, le=MOST_LAYERS)
-    block: Literal["post", "pre"] = "post"
-    normalization: Literal["inside", "outside"] = "inside"
-    epsilon: float = Field(default=1e-5, ge=0, allow_inf_nan=False)
-    activation: Literal["identity", "relu", "logistic", "tanh", "gelu"] = "relu"
-    positions: Positions = "half_sinusoid"
-    maximum_length: int | None = Field(default=None, ge=1, le=LONGEST)
-    position_depth: int | None = Field(default=None, ge=2, le=WIDEST)
-    relative_reach: int = Field(default=16, ge=1, le=LONGEST)
+    tied  the output's weights are the table of the references ("output"), which may be that of the sources ("all")
+    """
+
     tied: Literal["none", "output", "all"] = "none"
-    attention_biases: bool = True
-    dropout: float = Field(default=0.0, ge=0, lt=1)
 
     @model_validator(mode="after")
-    def _fits_together(self) -> Self:
-        if self.depth % self.heads:
-            raise ValueError(f"{self.heads} heads do not divide the depth {self.depth}")
-        self._positions_fit()
-        if self.tied != "none" and self.positions in CONCATENATED:
-            raise ValueError("concatenated positions leave the table narrower than the output, so they cannot be tied")
+    def _tables_fit(self) -> Self:
+        if self.tied != "none":
+            self._can_be_tied()
         return self
-
-    def summary(self) -> str:
-        """Its sizes by the thesis's letters."""
-        return f"d = {self.depth}, d_p = {self.perceptron_depth}, h = {self.heads}, tau = {self.layers}"
-
-    def _positions_fit(self) -> None:
-        if self.positions in NEEDS_MAXIMUM_LENGTH and self.maximum_length is None:
-            raise ValueError(f"positions '{self.positions}' need a maximum_length")
-        if self.positions in ("half_sinusoid", "interleaved_sinusoid") and self.depth % 2:
-            raise ValueError(f"sinusoids need an even depth, got {self.depth}")
-        if (self.position_depth or 0) % 2:
-            raise ValueError(f"sinusoids need an even position_depth, got {self.position_depth}")
-        taken = self.maximum_length if self.positions == "one_hot" else self.position_depth
-        if taken is not None and self.positions in CONCATENATED and taken >= self.depth:
-            raise ValueError(f"positions take {taken} of {self.depth} columns, so that none is left for words")
 
 
 class TransformerConfiguration(TransformerSettings):
@@ -101,121 +60,6 @@ class TransformerConfiguration(TransformerSettings):
     def count(self) -> int:
         """p, without building the network."""
         return count_transformer(self)
-
-
-@dataclass(frozen=True)
-class Stream:
-    """The residual stream between sub-layers: the normalized sum (post), or the sum and its pending update (pre)."""
-
-    total: Value
-    update: Value | None = None
-
-
-class Block(Layer):
-    """A stack of sub-layers, each with its residual addition and normalization, in either published order."""
-
-    pre: bool
-
-    def _around(
-        self, sublayer: Any, normalization: Normalization, stream: Stream, run: ForwardContext, first_row: int
-    ) -> Stream:
-        """post: N(x + f(x)) (book 7.31);   pre: x + f(N(x)) (lecture), where N also takes in the update before it."""
-        if not self.pre:
-            _, normalized = normalization.add(sublayer(stream.total), stream.total, run, first_row)
-            return Stream(normalized)
-        total, normalized = _settle(normalization, stream, run, first_row)
-        return Stream(total, sublayer(normalized))
-
-
-def _settle(normalization: Normalization, stream: Stream, run: ForwardContext, first_row: int) -> tuple[Value, Value]:
-    """Take the pending update into the sum: (the sum, the sum normalized)."""
-    if stream.update is None:
-        return stream.total, normalization(stream.total)
-    return normalization.add(stream.update, stream.total, run, first_row)
-
-
-class EncoderBlock(Block):
-    def __init__(
-        self, configuration: TransformerConfiguration, initial: Initializer, sites: itertools.count[int]
-    ) -> None:
-        c = configuration
-        reach = c.relative_reach if c.positions == "relative" else 0
-        self.pre = c.block == "pre"
-        self.self_attention = SelfAttention(c.depth, c.heads, initial, biases=c.attention_biases, reach=reach)
-        self.self_attention_normalization = _normalization(c, initial, sites)
-        self.perceptron = FeedForward(c.depth, c.perceptron_depth, c.activation, initial)
-        self.perceptron_normalization = _normalization(c, initial, sites)
-
-    def __call__(self, stream: Stream, batch: Batch, run: ForwardContext) -> Stream:
-        stream = self._around(
-            lambda x: self.self_attention(x, batch.offsets, run),
-            self.self_attention_normalization,
-            stream,
-            run,
-            batch.first_row,
-        )
-        return self._around(self.perceptron, self.perceptron_normalization, stream, run, batch.first_row)
-
-
-class DecoderBlock(Block):
-    def __init__(
-        self, configuration: TransformerConfiguration, initial: Initializer, sites: itertools.count[int]
-    ) -> None:
-        c = configuration
-        reach = c.relative_reach if c.positions == "relative" else 0
-        self.pre = c.block == "pre"
-        self.self_attention = SelfAttention(
-            c.depth, c.heads, initial, causal=True, biases=c.attention_biases, reach=reach
-        )
-        self.self_attention_normalization = _normalization(c, initial, sites)
-        self.cross_attention = CrossAttention(c.depth, c.heads, initial, biases=c.attention_biases)
-        self.cross_attention_normalization = _normalization(c, initial, sites)
-        self.perceptron = FeedForward(c.depth, c.perceptron_depth, c.activation, initial)
-        self.perceptron_normalization = _normalization(c, initial, sites)
-
-    def __call__(self, stream: Stream, batch: Batch, memory: Value, source: Batch, run: ForwardContext) -> Stream:
-        def look_back(x: Value) -> Value:
-            return self.self_attention(x, batch.offsets, run)
-
-        def look_across(x: Value) -> Value:
-            return self.cross_attention(x, memory, batch.offsets, source.offsets, run)
-
-        return self._sublayers(look_back, look_across, stream, run, batch.first_row)
-
-    def step(self, stream: Stream, past: KVCache, remembered: CrossKV) -> tuple[Stream, KVCache]:
-        """One new position of every sequence: [B, d]."""
-        seen = past
-
-        def look_back(x: Value) -> Value:
-            nonlocal seen
-            y, seen = self.self_attention.step(value_of(x), past)
-            return y
-
-        def look_across(x: Value) -> Value:
-            return self.cross_attention.step(value_of(x), remembered)
-
-        return self._sublayers(look_back, look_across, stream, ForwardContext(), 0), seen
-
-    def _sublayers(
-        self, look_back: Any, look_across: Any, stream: Stream, run: ForwardContext, first_row: int
-    ) -> Stream:
-        stream = self._around(look_back, self.self_attention_normalization, stream, run, first_row)
-        stream = self._around(look_across, self.cross_attention_normalization, stream, run, first_row)
-        return self._around(self.perceptron, self.perceptron_normalization, stream, run, first_row)
-
-
-B = TypeVar("B", EncoderBlock, DecoderBlock)
-
-
-def _normalization(c: TransformerConfiguration, initial: Initializer, sites: itertools.count[int]) -> Normalization:
-    return Normalization(c.depth, initial, c.normalization, c.epsilon, c.dropout, next(sites))
-
-
-def _one_bias(blocks: list[B]) -> list[B]:
-    """The layers of a stack share the bias of relative positions, as those of T5 do: what others know to serve."""
-    for block in blocks:
-        block.self_attention.distance_bias = blocks[0].self_attention.distance_bias
-    return blocks
 
 
 @dataclass(frozen=True)
@@ -248,32 +92,16 @@ class Transformer(Network):
 
     def __init__(self, configuration: TransformerConfiguration, seed: int = 0, dtype: Any = np.float32) -> None:
         c = configuration
-        length = c.maximum_length or 0
-        check_memory(c.count(), dtype, constants=2 * length * (length if c.positions == "one_hot" else c.depth))
+        check_memory(c.count(), dtype, constants=2 * c.constants())
         initial, sites = Initializer(seed, dtype), itertools.count()
         self.configuration = c
-
-        def embedding(vocabulary: int, table: Value | None = None) -> Embedding:
-            return Embedding(
-                vocabulary,
-                c.depth,
-                initial,
-                c.positions,
-                c.maximum_length,
-                c.position_depth,
-                c.dropout,
-                next(sites),
-                table,
-            )
-
-        self.source_embedding = embedding(c.source_vocabulary)
-        self.encoder = _one_bias([EncoderBlock(c, initial, sites) for _ in range(c.layers)])
-        self.encoder_normalization = _normalization(c, initial, sites) if c.block == "pre" else None
-        self.reference_embedding = embedding(
-            c.target_vocabulary, self.source_embedding.table if c.tied == "all" else None
-        )
-        self.decoder = _one_bias([DecoderBlock(c, initial, sites) for _ in range(c.layers)])
-        self.decoder_normalization = _normalization(c, initial, sites) if c.block == "pre" else None
+        self.source_embedding = new_embedding(c, c.source_vocabulary, initial, sites)
+        self.encoder = one_bias([EncoderBlock(c, initial, sites) for _ in range(c.layers)])
+        self.encoder_normalization = new_normalization(c, initial, sites) if c.block == "pre" else None
+        shared = self.source_embedding.table if c.tied == "all" else None
+        self.reference_embedding = new_embedding(c, c.target_vocabulary, initial, sites, shared)
+        self.decoder = one_bias([DecoderBlock(c, initial, sites) for _ in range(c.layers)])
+        self.decoder_normalization = new_normalization(c, initial, sites) if c.block == "pre" else None
         table = None if c.tied == "none" else self.reference_embedding.table
         self.output = Perceptron(c.depth, c.target_vocabulary, initial, table=table)
         self._bind()
@@ -293,20 +121,13 @@ class Transformer(Network):
         stream = Stream(self.reference_embedding(batch.labels, batch.positions, run, batch.first_row))
         for block in self.decoder:
             stream = block(stream, batch, memory, source, run)
-        return self._finish(self.decoder_normalization, stream, run, batch.first_row), self.output
+        return finish(self.decoder_normalization, stream, run, batch.first_row), self.output
 
     def _encode(self, source: Batch, run: ForwardContext) -> Value:
         stream = Stream(self.source_embedding(source.labels, source.positions, run, source.first_row))
         for block in self.encoder:
             stream = block(stream, source, run)
-        return self._finish(self.encoder_normalization, stream, run, source.first_row)
-
-    @staticmethod
-    def _finish(normalization: Normalization | None, stream: Stream, run: ForwardContext, first_row: int) -> Value:
-        """What a stack hands on: post-norm, its last output; pre-norm, its stream settled and normalized."""
-        if normalization is None:
-            return stream.total
-        return _settle(normalization, stream, run, first_row)[1]
+        return finish(self.encoder_normalization, stream, run, source.first_row)
 
     def encode(self, batch: Batch) -> TransformerState:
         """Read the sources once; the state from which `step` writes their references. Of pairs, the sources count."""
@@ -330,7 +151,7 @@ class Transformer(Network):
         for block, before, remembered in zip(plain.decoder, state.past, state.remembered, strict=True):
             stream, after = block.step(stream, before, remembered)
             past.append(after)
-        logits = plain.output(self._finish(plain.decoder_normalization, stream, ForwardContext(), 0))
+        logits = plain.output(finish(plain.decoder_normalization, stream, ForwardContext(), 0))
         return value_of(logits), TransformerState(state.remembered, tuple(past), state.position + 1)
 
     @property

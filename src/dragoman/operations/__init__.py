@@ -7,6 +7,7 @@ from dragoman.operations.embedding import embed
 from dragoman.operations.errors import cross_entropy, linear_cross_entropy, log_error, mean_squared_error
 from dragoman.operations.linear import linear
 from dragoman.operations.normalization import add_normalize, normalize
+from dragoman.operations.pooling import attention_pool, max_rows, mean_rows
 from dragoman.operations.recurrent import gru, lstm, rnn
 from dragoman.operations.scores import additive_weights, attend_additive
 from dragoman.operations.softmax import softmax
@@ -18,7 +19,6 @@ from dragoman.operations.structure import (
     concatenate_columns,
     deal_rows,
     join_rows,
-    mean_rows,
     reshape,
     take_rows,
     transpose,
@@ -42,6 +42,7 @@ __all__ = [
     "attend_cross",
     "attend_self",
     "attend_step",
+    "attention_pool",
     "attention_weights",
     "cbow",
     "concatenate_columns",
@@ -55,6 +56,7 @@ __all__ = [
     "linear_cross_entropy",
     "log_error",
     "lstm",
+    "max_rows",
     "mean_rows",
     "mean_squared_error",
     "negative_sampling",

@@ -2,7 +2,7 @@
 
 Rows of all sequences stand one after the other; `offsets` says where each begins. The reference pads inside, so that
 one batched product serves all sentences and heads, and packs its result again. Head r owns the columns
-r * d/h to (r + 1) * d/h of queries, keys and values.
+r * d/h to (r + 1) * d/h of queries and keys, and r * e/h to (r + 1) * e/h of values.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ def _attend(
     scaled: bool,
 ) -> tuple[Array, Array, Callable[[Array], tuple[Array, Array, Array, Array | None]]]:
     """Output, weights and derivative, shared by the operations below."""
-    check_shapes("attend", queries=(q, "N d"), keys=(k, "M d"), values=(v, "M d"), distance_bias=(distance_bias, "h R"))
-    _check_layout(q, k, distance_bias, offsets, memory_offsets, heads)
+    check_shapes("attend", queries=(q, "N d"), keys=(k, "M d"), values=(v, "M e"), distance_bias=(distance_bias, "h R"))
+    _check_layout(q, k, v, distance_bias, offsets, memory_offsets, heads)
     inputs, context = Padding.of(offsets), Padding.of(memory_offsets)
     scale = (q.shape[1] // heads) ** -0.5 if scaled else 1.0
     qh, kh, vh = split_heads(q, inputs, heads), split_heads(k, context, heads), split_heads(v, context, heads)
@@ -117,10 +117,11 @@ def _attend(
 
 
 def _check_layout(
-    q: Array, k: Array, distance_bias: Array | None, offsets: Array, memory_offsets: Array, heads: int
+    q: Array, k: Array, v: Array, distance_bias: Array | None, offsets: Array, memory_offsets: Array, heads: int
 ) -> None:
-    if heads < 1 or q.shape[1] % heads:
-        raise ShapeError(f"attend: {heads} heads do not divide the depth {q.shape[1]}")
+    for depth in (q.shape[1], v.shape[1]):
+        if heads < 1 or depth % heads:
+            raise ShapeError(f"attend: {heads} heads do not divide the depth {depth}")
     if distance_bias is not None and (distance_bias.shape[0] != heads or distance_bias.shape[1] % 2 == 0):
         raise ShapeError(
             f"attend: distance_bias has shape {distance_bias.shape}, expected [{heads}, an odd number of distances]"
@@ -146,7 +147,8 @@ def attend(
 ) -> tuple[Array, Backward]:
     """O = softmax(Q K^T / sqrt(d/h) + mask) V for every sequence and head       (thesis, 3.2 II, steps 1-3)
 
-    queries [N, d]   keys, values [M, d]   ->   [N, d], the heads side by side
+    queries [N, d]   keys [M, d]   values [M, e]   ->   [N, e], the heads side by side
+    d = h m and e = h m_v: a head's queries and keys have m columns, its values m_v (book, (7.25)); usually m_v = m
     offsets [B + 1] of the queries, memory_offsets of keys and values (the same for self-attention)
     distance_bias [h, R], R odd: added to the score of each clipped distance (relative positions)
     """

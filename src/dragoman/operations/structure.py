@@ -113,25 +113,6 @@ def join_rows(*xs: Array, rows: Sequence[Array]) -> tuple[Array, Backward]:
 
 
 @operation
-def mean_rows(x: Array, *, offsets: Array) -> tuple[Array, Backward]:
-    """The mean over each sequence       x [N, d]   ->   y [B, d]; 0 for an empty sequence (lecture, pooling)"""
-    check_shapes("mean_rows", x=(x, "N d"))
-    check_offsets("mean_rows", x, offsets)
-    lengths = np.diff(offsets)
-    share = np.repeat(1 / np.maximum(lengths, 1), lengths).astype(x.real.dtype)[:, None]
-    y = np.zeros((len(lengths), x.shape[1]), x.dtype)
-    filled = lengths > 0
-    if filled.any():
-        y[filled] = np.add.reduceat(x * share, offsets[:-1][filled], axis=0)
-
-    def backward(dy: Array) -> Array:
-        dx: Array = np.repeat(dy, lengths, axis=0) * share
-        return dx
-
-    return y, backward
-
-
-@operation
 def reshape(x: Array, *, shape: tuple[int, ...]) -> tuple[Array, Backward]:
     """The same elements, row-major, in another shape."""
 

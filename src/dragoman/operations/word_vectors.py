@@ -14,8 +14,8 @@ from dragoman.errors import ShapeError
 from dragoman.graph import Array, Backward, operation
 from dragoman.operations.embedding import scatter_add
 from dragoman.operations.errors import cross_entropy
+from dragoman.operations.pooling import mean_rows
 from dragoman.operations.shapes import check_finite, check_labels, check_offsets, check_shapes
-from dragoman.operations.structure import mean_rows
 
 
 @operation
