@@ -91,7 +91,7 @@ def testing_page(analysis: TestingAnalysis, name: str, facts: Mapping[str, str],
     ]
     if figures:
         parts.append("<h2>Figures</h2>")
-        parts += [_figure(number, title, svg) for number, (title, svg) in enumerate(figures.items(), 1)]
+        parts += [figure_element(number, title, svg) for number, (title, svg) in enumerate(figures.items(), 1)]
     return html_page(f"{name}: testing analysis", STYLE, "\n".join(parts), SORTING)
 
 
@@ -190,7 +190,7 @@ def _marked(runs: Sequence[Run], kind: str) -> str:
     return "".join(f'<mark class="{kind}">{escape(text)}</mark>' if lacks else escape(text) for text, lacks in runs)
 
 
-def _figure(number: int, title: str, svg: str) -> str:
+def figure_element(number: int, title: str, svg: str) -> str:
     """A figure on white paper, as it was drawn for it. Its names get a number: those of two figures are the same."""
     own = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>figure{number}-", svg)
     return f'<figure><figcaption>{escape(title)}</figcaption><div class="paper" tabindex="0">{own}</div></figure>'

@@ -81,7 +81,7 @@ class Task(ABC):
     command: ClassVar[str]
     samples: ClassVar[str] = "samples"
     data: ClassVar[type[DataSettings]]
-    architectures: ClassVar[Mapping[str, Architecture]]
+    architectures: ClassVar[Mapping[str, Architecture[Any, Any]]]
     recipes: ClassVar[Mapping[str, Mapping[str, Any]]]
     recipes_by_preset: ClassVar[Mapping[str, Mapping[str, Mapping[str, Any]]]] = {}
     scores: ClassVar[tuple[str, ...]] = ()
