@@ -28,7 +28,7 @@ def plan(
     reading: ReadingOptions,
 ) -> None:
     """Measure this machine for some seconds and predict speed, memory and time of every preset."""
-    from dragoman.cli.train import settings_from
+    from dragoman.cli.train import read_settings
     from dragoman.engines.compute import fast_compute
     from dragoman.networks import PRESETS
     from dragoman.tasks.configuration import configuration, merged
@@ -43,8 +43,7 @@ def plan(
         "stopping": {"budget": budget},
         "data": reading.settings(),
     }
-    given = merged({"stopping": {"budget": "1h"}}, settings_from(files), given_only(options))
-    asked = configuration(given)
+    given, asked = read_settings(files, given_only(options), defaults={"stopping": {"budget": "1h"}})
     corpus = open_corpus(asked.data, given.get("data"))
     dataset = corpus.dataset(asked.seed, room=getattr(asked.network, "maximum_length", None))
     for line in corpus.left_out():
@@ -58,7 +57,9 @@ def plan(
         highlight=False,
     )
     for warning in [*few_pairs(parts), *warnings_of(corpus.settings, parts)]:
-        screen.print(f"warning: {warning}", style="yellow", highlight=False, markup=False, soft_wrap=True)
+        console(as_json, warnings=True).print(
+            f"warning: {warning}", style="yellow", highlight=False, markup=False, soft_wrap=True
+        )
     with fast_compute(tell=lambda text: console(stderr=True).print(text, style="dim", highlight=False)):
         speeds = {name: measure(configuration(merged(given, {"preset": name})), dataset) for name in PRESETS}
     if as_json:

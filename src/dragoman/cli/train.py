@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shlex
 import signal
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -24,6 +25,9 @@ from dragoman.cli.options import (
 from dragoman.cli.quality import print_quality
 from dragoman.errors import ConfigurationError
 from dragoman.wording import counted
+
+if TYPE_CHECKING:
+    from dragoman.tasks.configuration import Settings, TranslationConfiguration
 
 
 @with_reading_options()
@@ -73,7 +77,7 @@ def train(
     reading: ReadingOptions,
 ) -> None:
     """Train a translator on sentence pairs. Run the same command again to resume."""
-    from dragoman.tasks.configuration import configuration, merged, read_assignments
+    from dragoman.tasks.configuration import merged, read_assignments
 
     options: dict[str, Any] = {
         "out": None if out is None else str(out),
@@ -91,43 +95,52 @@ def train(
         },
         "start": {"model": start, "replay": replay, "train": part},
     }
-    given = merged(settings_from(files), given_only(options), read_assignments(assignments or []))
-    settings = configuration(given)
-    code = _train(given, Path(settings.out), console())
+    given, asked = read_settings(files, merged(given_only(options), read_assignments(assignments or [])))
+    code = _train(given, asked, console())
     if code:
         raise typer.Exit(code)
 
 
-def settings_from(files: list[str]) -> dict[str, Any]:
-    """The settings of a configuration file, or those that name these files."""
-    from dragoman.tasks.configuration import configuration, read_toml
+def read_settings(
+    files: list[str], options: Mapping[str, Any], defaults: Mapping[str, Any] | None = None
+) -> tuple[Settings, TranslationConfiguration]:
+    """Merge the options over a configuration file, or over the names of data files, and validate the result.
 
-    if not any(name.endswith(".toml") for name in files):
-        return {"data": {"files": list(files)}}
-    if len(files) > 1:
+    Returns the settings as they were given and the configuration they make.
+    """
+    from dragoman.tasks.configuration import configuration, merged, read_toml
+
+    is_configuration = any(name.endswith(".toml") for name in files)
+    if is_configuration and len(files) > 1:
         raise ConfigurationError("a configuration must be the only argument; set data.files in it")
-    given = read_toml(Path(files[0]))
-    configuration(given, files[0])  # errors name the file they are in
-    return given
+    from_files = read_toml(Path(files[0])) if is_configuration else {"data": {"files": list(files)}}
+    given = merged(defaults or {}, from_files, options)
+    try:
+        return given, configuration(given)
+    except ConfigurationError:
+        if is_configuration:
+            configuration(from_files, files[0])  # a mistake in the file is reported with its name
+        raise
 
 
-def _train(given: dict[str, Any], out: Path, screen: Console) -> int:
+def _train(given: Settings, asked: TranslationConfiguration, screen: Console) -> int:
     from dragoman.cli.progress import TrainingProgress
     from dragoman.tasks.training import train_translator
     from dragoman.training.interrupts import Interrupts
     from dragoman.training.workers import keep_freed_memory
 
     keep_freed_memory()
+    out = Path(asked.out)
     progress, interrupts = TrainingProgress(screen, is_quiet()), Interrupts()
     try:
-        translator, outcome = train_translator(given, out, progress, interrupts, progress.tell)
+        translator, outcome = train_translator(given, out, progress, interrupts, progress.tell, asked)
     finally:
         progress.close()
-    ended = translator.facts.training
+    ended = translator.metadata.training
     stopped = "Stopped" if outcome.records or not outcome.finished else "Nothing left to do"
     screen.print(f"{stopped}: {outcome.reason}.", highlight=False, markup=False)
     length = f"{counted(ended['steps'], 'step')}, {counted(ended['epochs'], 'epoch')}"
-    screen.print(f"The model is in {out} ({translator.facts.parameters:,} parameters, {length}).", highlight=False)
+    screen.print(f"The model is in {out} ({translator.metadata.parameters:,} parameters, {length}).", highlight=False)
     if ended.get("compared"):
         _print_compared(ended["compared"], screen)
     if not outcome.finished:

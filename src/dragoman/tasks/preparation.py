@@ -14,7 +14,7 @@ from dragoman.networks.sizes import check_memory
 from dragoman.tasks import components, decisions
 from dragoman.tasks import model as directory_of
 from dragoman.tasks import parts as parts_of
-from dragoman.tasks.configuration import TranslationConfiguration, configuration, merged, resolved
+from dragoman.tasks.configuration import TranslationConfiguration, merged, resolved
 from dragoman.tasks.corpus import Corpus, open_corpus
 from dragoman.tasks.model import DamagedMetadataError, DataMetadata, ModelMetadata
 from dragoman.tasks.planning import VECTORS, Speed
@@ -30,7 +30,8 @@ from dragoman.wording import counted
 class Preparation:
     """Reads the data, decides what the settings leave open, and builds the network.
 
-    asked    the settings as they were given, with those of the recipe
+    given    the settings as they were given
+    asked    the same with those of the recipe, validated
     saved    the settings of the training that is resumed, or None
     latest   the checkpoint that is resumed, or None
     base     the model that is fine-tuned, or None
@@ -39,9 +40,14 @@ class Preparation:
     """
 
     def __init__(
-        self, given: Mapping[str, Any], out: Path | None, watch: Callback, tell: Callable[[str], None]
+        self,
+        given: Mapping[str, Any],
+        asked: TranslationConfiguration,
+        out: Path | None,
+        watch: Callback,
+        tell: Callable[[str], None],
     ) -> None:
-        self.given, self.asked, self.out, self.watch, self.tell = given, configuration(given), out, watch, tell
+        self.given, self.asked, self.out, self.watch, self.tell = given, asked, out, watch, tell
         self.latest = None if out is None else Checkpoints(out / "checkpoints").named("latest")
         self.speed: Speed | None = None
         self.damaged: str | None = None
@@ -74,7 +80,7 @@ class Preparation:
     def _corpus(self) -> Corpus:
         data = self.asked.data
         if self.base is not None:  # whose vocabulary has stand-ins, or has none
-            data = data.model_copy(update={"protect": data.protect and self.base.facts.protect})
+            data = data.model_copy(update={"protect": data.protect and self.base.metadata.protect})
         return open_corpus(data, self.given.get("data"))
 
     def _dataset(self) -> tuple[Dataset, int]:
@@ -121,7 +127,7 @@ class Preparation:
 
     def _sized(self, decided: Mapping[str, Any]) -> TranslationConfiguration:
         """The settings with a network, on top of what was decided before."""
-        base, counts = None if self.base is None else self.base.facts, self.dataset.about["parts"]
+        base, counts = None if self.base is None else self.base.metadata, self.dataset.about["parts"]
         return decisions.choose_size(
             merged(decided, self.given), counts["training"], base, judged=counts["validation"] > 0
         )
@@ -210,7 +216,7 @@ class Preparation:
 
     def _longest(self) -> tuple[int, int]:
         """The longest sides, also of the model that is fine-tuned."""
-        before = (0, 0) if self.base is None else self.base.facts.longest
+        before = (0, 0) if self.base is None else self.base.metadata.longest
         source, target = self.dataset.about["longest"]
         return max(source, before[0]), max(target, before[1])
 

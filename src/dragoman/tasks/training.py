@@ -17,6 +17,7 @@ from dragoman.graph import Array
 from dragoman.networks import Network
 from dragoman.tasks import components, decisions, forgetting
 from dragoman.tasks import model as directory_of
+from dragoman.tasks.configuration import TranslationConfiguration, configuration
 from dragoman.tasks.locking import locked
 from dragoman.tasks.preparation import Preparation
 from dragoman.tasks.restoring import load_best, restore_tokenizers
@@ -40,13 +41,15 @@ def train_translator(
     watch: Callback | None = None,
     interrupts: Interrupts | None = None,
     tell: Callable[[str], None] = lambda text: None,
+    asked: TranslationConfiguration | None = None,
 ) -> tuple[Translator, Outcome]:
     """Train as the settings say; with `out`, into a model directory, where the same settings resume.
 
-    tell  is called with what is decided before training begins
+    tell   is called with what is decided before training begins
+    asked  the configuration that the settings make, if they were validated before
     """
     with locked(out), fast_compute(tell=tell):
-        return TranslatorTraining(given, out, watch or Callback(), interrupts or Interrupts(), tell).run()
+        return TranslatorTraining(given, out, watch or Callback(), interrupts or Interrupts(), tell, asked).run()
 
 
 class TranslatorTraining:
@@ -59,8 +62,9 @@ class TranslatorTraining:
         watch: Callback,
         interrupts: Interrupts,
         tell: Callable[[str], None],
+        asked: TranslationConfiguration | None = None,
     ) -> None:
-        prepared = Preparation(given, out, watch, tell)
+        prepared = Preparation(given, asked or configuration(given), out, watch, tell)
         self.out, self.watch, self.interrupts = out, watch, interrupts
         self.settings, self.dataset, self.base = prepared.settings, prepared.dataset, prepared.base
         self.network, self.speed, self.damaged = prepared.network, prepared.speed, prepared.damaged
@@ -89,19 +93,19 @@ class TranslatorTraining:
                 testing = self.dataset.part("testing")
                 texts = zip(testing.texts("source"), testing.texts("reference"), strict=True)
                 directory_of.save_testing(texts, out)
-                directory_of.save_metadata(self.translator.facts, out)
+                directory_of.save_metadata(self.translator.metadata, out)
             else:
                 self._restore_directory(out)
             directory_of.save_configuration(self.settings, out)  # last: what has it can be resumed
 
     def _restore_directory(self, out: Path) -> None:
         """Make tokenizers and model.json again where they are missing or damaged."""
-        facts = self.translator.facts
-        saved = facts.model_copy(update={"tokenizers": {}}) if self.damaged else directory_of.load_metadata(out)
+        metadata = self.translator.metadata
+        saved = metadata.model_copy(update={"tokenizers": {}}) if self.damaged else directory_of.load_metadata(out)
         checksums = restore_tokenizers(saved, out, self.dataset.tokenizers, self.watch.notice)
-        self.translator.facts = facts.model_copy(update={"tokenizers": checksums})
+        self.translator.metadata = metadata.model_copy(update={"tokenizers": checksums})
         if self.damaged:
-            directory_of.save_metadata(self.translator.facts, out)
+            directory_of.save_metadata(self.translator.metadata, out)
             self.watch.notice(f"{self.damaged}; restored from the configuration and the data")
 
     def _training(self) -> Training:
@@ -211,11 +215,11 @@ class TranslatorTraining:
         }
         if self.base is not None and outcome.finished:
             summary["compared"] = self._compared(self.base, outcome)
-        self.translator.facts = self.translator.facts.model_copy(update={"training": summary})
+        self.translator.metadata = self.translator.metadata.model_copy(update={"training": summary})
         self.translator.directory = self.out
         if self.out is not None:
             with explain_write_errors(self.out, "the model"):
-                directory_of.save_metadata(self.translator.facts, self.out)
+                directory_of.save_metadata(self.translator.metadata, self.out)
 
     def _compared(self, base: Translator, outcome: Outcome) -> list[dict[str, Any]]:
         """Scores before and after fine-tuning; those of a training that was finished before are read."""
