@@ -73,7 +73,7 @@ class DataMetadata(Configuration):
     shares: tuple[float, float, float] = (1.0, 0.0, 0.0)
 
     @property
-    def split_told(self) -> str:
+    def split_description(self) -> str:
         """How the parts came about, in words."""
         return "parts as given" if self.split == "given" else f"split by {self.split}"
 
@@ -125,8 +125,8 @@ class DamagedMetadataError(FileFormatError):
         self.reason = reason
 
 
-def save_metadata(facts: ModelMetadata, directory: Path) -> None:
-    replace_file(directory / "model.json", json.dumps(facts.model_dump(mode="json"), ensure_ascii=False, indent=2))
+def save_metadata(metadata: ModelMetadata, directory: Path) -> None:
+    replace_file(directory / "model.json", json.dumps(metadata.model_dump(mode="json"), ensure_ascii=False, indent=2))
 
 
 def load_metadata(directory: Path) -> ModelMetadata:
@@ -215,14 +215,14 @@ def _umask() -> int:
     return mask
 
 
-def load_network(facts: ModelMetadata, directory: Path) -> SequenceModel:
-    if _just_begun(facts, directory):
+def load_network(metadata: ModelMetadata, directory: Path) -> SequenceModel:
+    if _just_begun(metadata, directory):
         raise FileFormatError(
             f"{directory} has no weights yet: its training has not come to a first evaluation; "
             "run the same train command again to resume it"
         )
-    check_size(facts, directory)
-    network = ARCHITECTURES[facts.architecture].build(facts.network)
+    check_size(metadata, directory)
+    network = ARCHITECTURES[metadata.architecture].build(metadata.network)
     with advised(directory):
         if not (directory / WEIGHTS).exists():
             raise FileFormatError(f"{directory / WEIGHTS} is missing")
@@ -230,15 +230,15 @@ def load_network(facts: ModelMetadata, directory: Path) -> SequenceModel:
     return network
 
 
-def _just_begun(facts: ModelMetadata, directory: Path) -> bool:
+def _just_begun(metadata: ModelMetadata, directory: Path) -> bool:
     """Whether there are no weights because there never were any."""
     expected = (WEIGHTS, f"checkpoints/{checkpoints.BEST}")
-    return not facts.training and not any((directory / name).exists() for name in expected)
+    return not metadata.training and not any((directory / name).exists() for name in expected)
 
 
-def check_size(facts: ModelMetadata, directory: Path) -> None:
+def check_size(metadata: ModelMetadata, directory: Path) -> None:
     """Refuse a network with more parameters than its file of weights, before any of them is allocated."""
-    path, needed = directory / WEIGHTS, facts.network.count()
+    path, needed = directory / WEIGHTS, metadata.network.count()
     if not path.exists():
         return
     with advised(directory):
@@ -250,11 +250,11 @@ def check_size(facts: ModelMetadata, directory: Path) -> None:
             )
 
 
-def check_files(facts: ModelMetadata, directory: Path) -> None:
+def check_files(metadata: ModelMetadata, directory: Path) -> None:
     """Raise an error that names the first file that is missing or damaged."""
-    load_tokenizers(facts, directory)
-    if not _just_begun(facts, directory):
-        load_network(facts, directory)
+    load_tokenizers(metadata, directory)
+    if not _just_begun(metadata, directory):
+        load_network(metadata, directory)
 
 
 @contextmanager
@@ -294,8 +294,8 @@ def save_tokenizers(tokenizers: tuple[Tokenizer, Tokenizer], directory: Path) ->
         replace_file(tokenizer_path(directory, side), tokenizer.to_json())
 
 
-def load_tokenizer(facts: ModelMetadata, directory: Path, side: Side) -> Tokenizer:
-    path, expected = tokenizer_path(directory, side), facts.tokenizers.get(side)
+def load_tokenizer(metadata: ModelMetadata, directory: Path, side: Side) -> Tokenizer:
+    path, expected = tokenizer_path(directory, side), metadata.tokenizers.get(side)
     if not path.exists():
         raise FileFormatError(f"{path} is missing")
     if expected is not None and file_digest(path) != expected:
@@ -303,11 +303,11 @@ def load_tokenizer(facts: ModelMetadata, directory: Path, side: Side) -> Tokeniz
     return Tokenizer.load(path)
 
 
-def load_tokenizers(facts: ModelMetadata, directory: Path) -> tuple[Tokenizer, Tokenizer]:
+def load_tokenizers(metadata: ModelMetadata, directory: Path) -> tuple[Tokenizer, Tokenizer]:
     with advised(directory):
-        source, reference = (load_tokenizer(facts, directory, side) for side in SIDES)
+        source, reference = (load_tokenizer(metadata, directory, side) for side in SIDES)
     sizes = (source.size, reference.size)
-    wanted = (facts.network.source_vocabulary, facts.network.target_vocabulary)
+    wanted = (metadata.network.source_vocabulary, metadata.network.target_vocabulary)
     if sizes != wanted:
         raise FileFormatError(f"{directory}: its tokenizers have {sizes} tokens, its network {wanted}")
     return source, reference

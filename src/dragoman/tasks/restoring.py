@@ -19,7 +19,7 @@ Tell = Callable[[str], None]
 
 
 def restore_tokenizers(
-    facts: ModelMetadata, directory: Path, tokenizers: tuple[Tokenizer, Tokenizer], tell: Tell
+    metadata: ModelMetadata, directory: Path, tokenizers: tuple[Tokenizer, Tokenizer], tell: Tell
 ) -> dict[str, str]:
     """Write those again that cannot be used; the checksums of all files.
 
@@ -28,10 +28,10 @@ def restore_tokenizers(
     for side, tokenizer in zip(SIDES, tokenizers, strict=True):
         path, made = directory_of.tokenizer_path(directory, side), tokenizer.to_json()
         try:
-            same = directory_of.load_tokenizer(facts, directory, side).to_json() == made
+            same = directory_of.load_tokenizer(metadata, directory, side).to_json() == made
             damage = None
         except DragomanError as error:
-            same = facts.tokenizers.get(side) in (None, directory_of.tokenizer_checksums(tokenizers)[side])
+            same = metadata.tokenizers.get(side) in (None, directory_of.tokenizer_checksums(tokenizers)[side])
             damage = str(error)
         if not same:
             raise _other_tokenizer(directory, side)

@@ -51,14 +51,16 @@ HYPOTHESES = 1024  # followed at a time by one thread: with a wide beam, those o
 class Translator:
     """A network, its tokenizers, and what is known about them."""
 
-    def __init__(self, network: SequenceModel, tokenizers: tuple[Tokenizer, Tokenizer], facts: ModelMetadata) -> None:
+    def __init__(
+        self, network: SequenceModel, tokenizers: tuple[Tokenizer, Tokenizer], metadata: ModelMetadata
+    ) -> None:
         self.network = network
         self.source_tokenizer, self.target_tokenizer = tokenizers
-        self.facts = facts
+        self.metadata = metadata
         self.directory: Path | None = None
         self.workers = Workers(physical_cores())
-        self._protect = facts.protect and not any(tokenizer.unknown_in([EVERY_STANDIN]) for tokenizer in tokenizers)
-        longest, limit = max(SHORTEST, facts.longest[0]), network.maximum_length
+        self._protect = metadata.protect and not any(tokenizer.unknown_in([EVERY_STANDIN]) for tokenizer in tokenizers)
+        longest, limit = max(SHORTEST, metadata.longest[0]), network.maximum_length
         self._segments = Segmenter(
             self.source_tokenizer, longest if limit is None else min(longest, limit), self._protect
         )
@@ -84,8 +86,10 @@ class Translator:
     @classmethod
     def load(cls, directory: str | Path) -> Translator:
         place = Path(directory)
-        facts = directory_of.load_metadata(place)
-        translator = cls(directory_of.load_network(facts, place), directory_of.load_tokenizers(facts, place), facts)
+        metadata = directory_of.load_metadata(place)
+        translator = cls(
+            directory_of.load_network(metadata, place), directory_of.load_tokenizers(metadata, place), metadata
+        )
         translator.directory = place
         return translator
 
@@ -98,7 +102,7 @@ class Translator:
             directory_of.save_tokenizers((self.source_tokenizer, self.target_tokenizer), place)
             directory_of.save_network(self.network, place)
             checksums = directory_of.tokenizer_checksums((self.source_tokenizer, self.target_tokenizer))
-            directory_of.save_metadata(self.facts.model_copy(update={"tokenizers": checksums}), place)
+            directory_of.save_metadata(self.metadata.model_copy(update={"tokenizers": checksums}), place)
         except OSError as error:
             raise DataError(f"{place} could not be written: {error}") from None
 
