@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace, name: str) -> dict[str, Any]:
     history = History(out / "history.jsonl").lines()
     return {
         "architecture": name,
-        "parameters": translator.facts.parameters,
+        "parameters": translator.metadata.parameters,
         "tokens_per_second": statistics.median(line["tokens_per_second"] for line in history),
         "validation_error": min(line["validation_error"] for line in history),
         "sentences": found.sentences,

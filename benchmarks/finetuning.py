@@ -67,7 +67,7 @@ def train(settings: dict[str, Any], out: Path) -> Translator:
 
 
 def row(name: str, translator: Translator, old: list[Pair], new: list[Pair]) -> dict[str, Any]:
-    found: dict[str, Any] = {"way": name, "steps": translator.facts.training.get("steps")}
+    found: dict[str, Any] = {"way": name, "steps": translator.metadata.training.get("steps")}
     for which, pairs in (("old", old), ("new", new)):
         analysis = translator.evaluate(pairs, DecodingOptions(beam=1))
         found |= {

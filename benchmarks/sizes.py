@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         "stopping": {"epochs": arguments.epochs},
     }
     translator, _ = train_model(settings, out)
-    part = _validation(settings, translator.facts.seed)
+    part = _validation(settings, translator.metadata.seed)
     pairs = list(islice(zip(part.texts("source"), part.texts("target"), strict=True), SCORED))
     sources, references = [source for source, _ in pairs], [[reference for _, reference in pairs]]
     written = translator.translate(sources, beam=4)
@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         "epochs": arguments.epochs,
         "dropout": arguments.dropout,
         "seed": arguments.seed,
-        "parameters": translator.facts.parameters,
+        "parameters": translator.metadata.parameters,
         "best_epoch": best["epoch"],
         "validation_error": round(best["validation_error"], 4),
         "validation_accuracy": round(best["validation_accuracy"], 4),

@@ -74,12 +74,12 @@ def run(arguments: argparse.Namespace, preset: str) -> dict[str, Any]:
         found = translator.evaluate(load_testing(out), DecodingOptions(beam=arguments.beam))
     history = History(out / "history.jsonl").lines()
     reached = [line for line in history if line["training_accuracy"] >= 0.90]
-    facts = translator.facts
+    metadata = translator.metadata
     return {
         "preset": preset,
-        "parameters": facts.parameters,
-        "epochs": facts.training["epochs"],
-        "seconds": facts.training["seconds"],
+        "parameters": metadata.parameters,
+        "epochs": metadata.training["epochs"],
+        "seconds": metadata.training["seconds"],
         "reason": outcome.reason,
         "epochs_to_090": reached[0]["epoch"] if reached else None,
         "seconds_to_090": reached[0]["seconds"] if reached else None,

@@ -54,7 +54,7 @@ def test_its_own_testing_part(model: Path, run: Run) -> None:
     facts = told["facts"]
     assert facts["tested on"] == "its own testing part"
     assert facts["search"] == "greedy"
-    assert facts["parameters"] == f"{Translator.load(model).facts.parameters:,}"
+    assert facts["parameters"] == f"{Translator.load(model).metadata.parameters:,}"
     assert f"{model}" in facts["model"]
     assert facts["command"].startswith("dragoman evaluate ")
     page = (model / "evaluation" / "report.html").read_text(encoding="utf-8")

@@ -63,3 +63,14 @@ def test_a_trained_model_may_be_fine_tuned_on_a_few_pairs(model: Path, tmp_path:
     done = run("train", file, "--from", model, "--shares", "100,0,0", "--epochs", "1", "--out", tmp_path / "tuned")
     assert done.code == 0, done.err
     assert "warning: only" not in done.out
+
+
+def test_quiet_plans_warn_too(tmp_path: Path, run: Run) -> None:
+    (tmp_path / "mine.toml").write_text(
+        f'[data]\nfiles = ["{write_pairs(tmp_path / "pairs.tsv", PAIRS[:10])}"]\nshares = [100, 0, 0]\n',
+        encoding="utf-8",
+    )
+    done = run("--quiet", "plan", tmp_path / "mine.toml", "--json")
+    assert done.code == 0, done.err
+    [warning] = done.err.splitlines()
+    assert warning.startswith(WARNING.format(10))

@@ -19,41 +19,41 @@ from tests.tasks.models import pairs_file
 @pytest.mark.ledger("T-6.2-params")
 def test_inspect_a_model(undertrained: Path, run: Run) -> None:
     done = run("inspect", undertrained)
-    facts = load_metadata(undertrained)
+    metadata = load_metadata(undertrained)
     assert (done.code, done.err) == (0, "")
-    parts = facts.data.parts
+    parts = metadata.data.parts
     told = (
         "source_embedding",
         "decoder.0.cross_attention",
-        f"{facts.network.source_vocabulary} x 16",
-        f"{facts.parameters:,}",
+        f"{metadata.network.source_vocabulary} x 16",
+        f"{metadata.parameters:,}",
         pairs_file(),
         f"{parts['training']} training, {parts['validation']} validation, {parts['testing']} testing",
         "modern, seed 0",
         "20 steps, 2 epochs, finished 2 epochs",
         "pre-norm, dropout 0.1",
-        f"{facts.longest[0]} source labels",
+        f"{metadata.longest[0]} source labels",
         "numbers, addresses, placeholders",
-        facts.dragoman,
+        metadata.dragoman,
         "trains      graph (the numpy engine has no fused kernels)",
         "decodes     step by step (the numpy engine has no fused kernels)",
     )
     for text in told:
         assert text in done.out, text
     sizes = [line.split()[-1] for line in done.lines if line.startswith("  ") and line.split()[0] in PARTS]
-    assert sum(int(size.replace(",", "")) for size in sizes) == facts.parameters
+    assert sum(int(size.replace(",", "")) for size in sizes) == metadata.parameters
 
 
 def test_inspect_as_json(undertrained: Path, run: Run) -> None:
     done = run("inspect", undertrained, "--json")
     assert (done.code, done.err) == (0, "")
-    found, facts = json.loads(done.out), load_metadata(undertrained)
-    assert found["parameters"] == facts.parameters == sum(found["by_part"].values())
-    assert sum(array["size"] for array in found["arrays"]) == facts.parameters
+    found, metadata = json.loads(done.out), load_metadata(undertrained)
+    assert found["parameters"] == metadata.parameters == sum(found["by_part"].values())
+    assert sum(array["size"] for array in found["arrays"]) == metadata.parameters
     shapes = {array["name"]: array["shape"] for array in found["arrays"]}
-    assert shapes["source_embedding.table"] == [facts.network.source_vocabulary, 16]
+    assert shapes["source_embedding.table"] == [metadata.network.source_vocabulary, 16]
     assert found["metadata"]["recipe"] == "modern"
-    assert found["metadata"]["data"]["parts"] == facts.data.parts
+    assert found["metadata"]["data"]["parts"] == metadata.data.parts
 
 
 def test_inspect_a_preset_as_json(run: Run) -> None:

@@ -74,10 +74,10 @@ def test_a_folder_is_trained_on_with_its_parts_as_they_are(parts: Path, run: Run
     assert (done.code, done.err) == (0, "")
     assert not warnings_of_parts(done)
     expected = {name: pairs_of(parts / f"{name}.tsv") for name in PARTS}
-    facts = load_metadata(Path("model"))
-    assert facts.data.parts == {name: len(pairs) for name, pairs in expected.items()}
-    assert (facts.data.files, facts.data.split) == (("parts/",), "given")
-    assert facts.data.shares == pytest.approx([len(expected[name]) / len(PAIRS) for name in PARTS])
+    metadata = load_metadata(Path("model"))
+    assert metadata.data.parts == {name: len(pairs) for name, pairs in expected.items()}
+    assert (metadata.data.files, metadata.data.split) == (("parts/",), "given")
+    assert metadata.data.shares == pytest.approx([len(expected[name]) / len(PAIRS) for name in PARTS])
     assert load_testing(Path("model")) == expected["testing"]
     assert {"validation_error", "chrf"} <= told_history(Path("model"))[-1].keys()
     assert f"{len(expected['validation'])} validation" in run("inspect", "model").out

@@ -90,8 +90,8 @@ def test_columns_and_formats_are_read_as_told(tmp_path: Path, run: Run) -> None:
     told = ["--format", "csv", "--columns", "en,es"]
     done = run("train", tmp_path / "pairs.data", *told, "--out", tmp_path / "m", "--epochs", "1", *SMALL)
     assert done.code == 0, done.err
-    facts = load_metadata(tmp_path / "m")
-    assert sum(facts.data.parts.values()) == len(PAIRS)
+    metadata = load_metadata(tmp_path / "m")
+    assert sum(metadata.data.parts.values()) == len(PAIRS)
     source = (tmp_path / "m" / "source-tokenizer.json").read_text(encoding="utf-8")
     assert "hermana" not in source
     assert "sister" in source
@@ -138,6 +138,32 @@ def asked(run: Run, monkeypatch: pytest.MonkeyPatch) -> Any:
         return found[0]
 
     return configured
+
+
+def test_settings_are_validated_once(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    validated: list[Any] = []
+
+    def counting(given: Any, *where: str) -> TrainingConfiguration:
+        validated.append(given)
+        return configuration(given, *where)
+
+    def stop(given: Any, asked: TrainingConfiguration, *_: Any) -> None:
+        assert asked.seed == 5
+        raise Asked
+
+    for place in ("configuration", "training"):
+        monkeypatch.setattr(f"dragoman.tasks.{place}.configuration", counting)
+    monkeypatch.setattr("dragoman.tasks.training.Preparation", stop)
+    (tmp_path / "mine.toml").write_text(f'seed = 5\n[data]\nfiles = ["{pairs_file()}"]\n', encoding="utf-8")
+    with pytest.raises(Asked):
+        run("train", tmp_path / "mine.toml", "--out", tmp_path / "model", "--epochs", "2")
+    assert len(validated) == 1
+
+
+def test_an_option_can_mend_a_configuration(tmp_path: Path, asked: Any) -> None:
+    (tmp_path / "mine.toml").write_text("[start]\nreplay = 5\n", encoding="utf-8")
+    settings, _ = asked(tmp_path / "mine.toml", "--from", "base")
+    assert (settings.start.model, settings.start.replay) == ("base", 5)
 
 
 def test_recipe_below_file_below_options_below_assignments(tmp_path: Path, asked: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import subprocess
 import sys
@@ -64,6 +65,31 @@ def test_quiet_commands_give_no_hints(tmp_path: Path, run: Run) -> None:
     assert done.code == 0, done.err
     assert len(done.lines) == 1
     assert "v.txt" in done.out
+
+
+class Terminal(io.StringIO):
+    """Standard error as a terminal has it: progress is drawn on it."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("command", ["check", "evaluate"])
+def test_quiet_commands_draw_no_progress_in_a_terminal(
+    command: str, undertrained: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ["check", "T-1.4-softmax"]
+    if command == "evaluate":
+        arguments = ["evaluate", str(undertrained), "--most", "2", "--out", str(tmp_path / "report")]
+    monkeypatch.setenv("TERM", "xterm")
+    drawn = []
+    for options in ([], ["--quiet"]):
+        monkeypatch.setattr(sys, "stderr", Terminal())
+        assert run(*options, *arguments).code == 0
+        assert isinstance(sys.stderr, Terminal)
+        drawn.append(sys.stderr.getvalue())
+    assert "━" in drawn[0]
+    assert drawn[1] == ""
 
 
 def test_errors_are_still_told_when_quiet(run: Run) -> None:

@@ -31,7 +31,7 @@ def test_it_learns_and_is_the_same_when_loaded(architecture: str, tmp_path: Path
     assert outcome.records[-1].training.error < 0.8 * outcome.records[0].training.error
     loaded = Translator.load(tmp_path / "m")
     assert isinstance(loaded.network, EncoderDecoder)
-    assert loaded.facts.architecture == architecture
+    assert loaded.metadata.architecture == architecture
     texts = ["The man sees the house.", "My sister buys bread."]
     for choice in ({"beam": 1}, {"beam": 3}, {"sample": True, "seed": 3}):
         assert loaded.translate(texts, **choice) == translator.translate(texts, **choice)
@@ -104,7 +104,7 @@ def test_a_model_keeps_its_architecture(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="is a gru; leave the architecture out"):
         train_model({**base, "architecture": "lstm"}, tmp_path / "n")
     tuned, _ = train_model({**base, "threads": 1}, tmp_path / "n")
-    assert tuned.facts.architecture == "gru"
+    assert tuned.metadata.architecture == "gru"
 
     path = tmp_path / "m" / "model.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"architecture": "mamba"}))

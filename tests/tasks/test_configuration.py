@@ -327,11 +327,11 @@ def test_four_sizes_come_from_the_data_and_four_from_the_user(tmp_path: Path) ->
         "network": chosen,
         "stopping": {"steps": 1},
     }
-    facts = train_model(given)[0].facts
-    network = facts.network
+    metadata = train_model(given)[0].metadata
+    network = metadata.network
     assert (network.depth, network.perceptron_depth, network.heads, network.layers) == (12, 20, 3, 2)  # d, d_p, h, tau
     assert (network.source_vocabulary, network.target_vocabulary) == (4 + 5, 4 + 3)  # v_S, v_R: with special labels
-    assert facts.longest == (4 + 2, 3 + 2)  # m_S; m_R + 1, for a reference is read shifted by one
+    assert metadata.longest == (4 + 2, 3 + 2)  # m_S; m_R + 1, for a reference is read shifted by one
     with pytest.raises(ConfigurationError, match=r"unknown setting 'network\.source_vocabulary'"):
         configuration({"network": {"source_vocabulary": 9}})
 
@@ -355,7 +355,7 @@ def test_the_sizes_of_the_thesis_give_its_small_network(tmp_path: Path) -> None:
         "optimizer": {"batch": 2},
         "stopping": {"steps": 1},
     }
-    facts = train_model(given)[0].facts
+    metadata = train_model(given)[0].metadata
     assert (facts.network.source_vocabulary, facts.network.target_vocabulary) == (4562, 6134)
     assert facts.longest == (56, 54)
     assert facts.parameters == 1_166_966

@@ -293,11 +293,11 @@ def test_another_training_is_told_with_all_that_differs(now: Any, told: list[str
 
 def test_a_model_keeps_its_shape_and_may_change_its_dropout(translator: Translator) -> None:
     start = {"start": {"model": "base"}}
-    settings = choose_size(start, of(10**6), translator.facts)
+    settings = choose_size(start, of(10**6), translator.metadata)
     assert (settings.network.depth, settings.network.heads, settings.preset) == (16, 2, "small")
-    settings = choose_size({**start, "network": {"dropout": 0.3, "depth": 16}}, of(10**6), translator.facts)
+    settings = choose_size({**start, "network": {"dropout": 0.3, "depth": 16}}, of(10**6), translator.metadata)
     assert (settings.network.depth, settings.network.dropout) == (16, 0.3)
     with pytest.raises(ConfigurationError, match=r"network\.depth is 16 in base; it cannot change"):
-        choose_size({**start, "network": {"depth": 64}}, of(10**6), translator.facts)
+        choose_size({**start, "network": {"depth": 64}}, of(10**6), translator.metadata)
     with pytest.raises(ConfigurationError, match=r"base is not of the preset 'large'; leave the preset out"):
-        choose_size({**start, "preset": "large"}, of(10**6), translator.facts)
+        choose_size({**start, "preset": "large"}, of(10**6), translator.metadata)

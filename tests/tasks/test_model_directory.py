@@ -37,7 +37,7 @@ def test_saved_and_loaded_it_translates_the_same(translator: Translator, tmp_pat
         TEXTS, DecodingOptions(alternatives=3)
     )
     assert again.score(PAIRS[:5]) == translator.score(PAIRS[:5])
-    assert again.facts == translator.facts
+    assert again.metadata == translator.metadata
     np.testing.assert_array_equal(again.network.theta.values, translator.network.theta.values)
 
 
@@ -72,10 +72,10 @@ def cut(name: str) -> Callable[[Path], object]:
     return lambda model: (model / name).write_bytes((model / name).read_bytes()[:-100])
 
 
-def change(**facts: Any) -> Callable[[Path], object]:
+def change(**metadata: Any) -> Callable[[Path], object]:
     def damage(model: Path) -> None:
         told = json.loads((model / "model.json").read_text(encoding="utf-8"))
-        (model / "model.json").write_text(json.dumps({**told, **facts}), encoding="utf-8")
+        (model / "model.json").write_text(json.dumps({**told, **metadata}), encoding="utf-8")
 
     return damage
 

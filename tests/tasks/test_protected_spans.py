@@ -208,7 +208,7 @@ def test_the_digits_of_a_toy_task_are_its_words(task: str, monkeypatch: pytest.M
             "stopping": {"steps": 2},
         }
     )
-    assert not toy.facts.protect
+    assert not toy.metadata.protect
     shown = toy.align("3 1 2", "2 1 3").source[1:-1]
     assert [piece.removeprefix("\u2581") for piece in shown] == ["3", "1", "2"]
 

@@ -153,7 +153,7 @@ def test_without_checkpoints_the_model_is_to_be_copied_again(model: Path, name: 
 WRONG: list[Any] = [None, "abc", -1, 0, 1.5, [], {}, [1, 2], [[]], 10**9, 10**30, math.inf, math.nan]
 
 
-def write_facts(model: Path, told: dict[str, Any]) -> None:
+def write_metadata(model: Path, told: dict[str, Any]) -> None:
     (model / "model.json").write_text(json.dumps(told), encoding="utf-8")
 
 
@@ -164,10 +164,10 @@ def test_any_wrong_value_in_model_json_is_told_or_does_not_matter(model: Path) -
         for key in inner:
             for value in WRONG:
                 changed = {**inner, key: value}
-                write_facts(model, changed if section is None else {**told, section: changed})
+                write_metadata(model, changed if section is None else {**told, section: changed})
                 try:
-                    translator = Translator.load(model)
-                    f"{translator.facts.training.get('steps', 0):,} {translator.facts.training.get('epochs', 0):g}"
+                    training = Translator.load(model).metadata.training
+                    f"{training.get('steps', 0):,} {training.get('epochs', 0):g}"
                 except DragomanError as error:
                     assert str(model) in str(error)  # noqa: PT017
 
@@ -186,7 +186,7 @@ def test_a_network_larger_than_its_weights_is_refused_before_it_is_built(
     model: Path, change: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = json.loads((model / "model.json").read_text(encoding="utf-8"))
-    write_facts(model, {**told, "network": {**told["network"], **change}})
+    write_metadata(model, {**told, "network": {**told["network"], **change}})
 
     def build(*given: Any) -> Any:
         raise AssertionError("it was built")
@@ -209,9 +209,9 @@ def test_settings_that_no_computer_can_train_are_refused(tmp_path: Path) -> None
 # model.json
 
 
-def timeless(facts: ModelMetadata) -> ModelMetadata:
+def timeless(metadata: ModelMetadata) -> ModelMetadata:
     """Without the time that the training took, which is that of the last run too."""
-    return facts.model_copy(update={"training": {**facts.training, "seconds": 0}})
+    return metadata.model_copy(update={"training": {**metadata.training, "seconds": 0}})
 
 
 @pytest.mark.parametrize("damage", ["missing", "empty", "cut", "zeros"])

@@ -56,17 +56,17 @@ def uninterrupted() -> Path:
     return place() / "uninterrupted"
 
 
-def told_facts(directory: Path) -> dict[str, Any]:
-    facts = load_metadata(directory).model_dump()
-    facts["training"] = {k: v for k, v in facts["training"].items() if k not in TIME_FIELDS}
-    return facts
+def saved_metadata(directory: Path) -> dict[str, Any]:
+    metadata = load_metadata(directory).model_dump()
+    metadata["training"] = {k: v for k, v in metadata["training"].items() if k not in TIME_FIELDS}
+    return metadata
 
 
 def check_same(model: Path, other: Path) -> None:
     for name in ("weights.safetensors", "testing.tsv.gz", "source-tokenizer.json", "target-tokenizer.json"):
         assert (model / name).read_bytes() == (other / name).read_bytes(), name
     assert told_history(model) == told_history(other)
-    assert told_facts(model) == told_facts(other)
+    assert saved_metadata(model) == saved_metadata(other)
     assert configuration(read_toml(model / "configuration.toml")) == configuration(
         read_toml(other / "configuration.toml")
     )
@@ -120,7 +120,7 @@ def test_a_finished_training_is_left_as_it_is(tmp_path: Path) -> None:
     for path, data in before.items():
         if path.name != "model.json":
             assert after[path] == data, path.name
-    assert told_facts(model) == told_facts(uninterrupted())
+    assert saved_metadata(model) == saved_metadata(uninterrupted())
     np.testing.assert_array_equal(
         translator.network.theta.values, Translator.load(uninterrupted()).network.theta.values
     )
@@ -194,9 +194,9 @@ def test_a_training_of_a_version_that_prepared_other_pairs_is_refused(tmp_path: 
     """Half of it on other pairs would be neither the one training nor the other; the model itself stays usable."""
     model = tmp_path / "model"
     stopped(tiny(SETTINGS), model, 13)
-    facts = json.loads((model / "model.json").read_text(encoding="utf-8"))
-    del facts["teaching"]
-    (model / "model.json").write_text(json.dumps(facts), encoding="utf-8")
+    metadata = json.loads((model / "model.json").read_text(encoding="utf-8"))
+    del metadata["teaching"]
+    (model / "model.json").write_text(json.dumps(metadata), encoding="utf-8")
     before = {path: path.read_bytes() for path in model.rglob("*") if path.is_file()}
     with pytest.raises(ConfigurationError, match="prepares training pairs differently"):
         train_model(tiny(SETTINGS), model)

@@ -71,12 +71,12 @@ def test_a_model_directory_holds_what_it_promises(undertrained: Path) -> None:
         "testing.tsv.gz",
         "checkpoints",
     }
-    facts = load_metadata(undertrained)
-    assert facts.training["ended"] == "finished 2 epochs"
-    assert (facts.training["steps"], facts.training["epochs"]) == (20, 2.0)
-    assert facts.parameters == sum(array.size for array in weights(undertrained).values())
-    assert sum(facts.data.parts.values()) == len(PAIRS)
-    assert facts.protect
+    metadata = load_metadata(undertrained)
+    assert metadata.training["ended"] == "finished 2 epochs"
+    assert (metadata.training["steps"], metadata.training["epochs"]) == (20, 2.0)
+    assert metadata.parameters == sum(array.size for array in weights(undertrained).values())
+    assert sum(metadata.data.parts.values()) == len(PAIRS)
+    assert metadata.protect
     history = told_history(undertrained)
     assert [line["step"] for line in history] == [10, 20]
     assert [line["epoch"] for line in history] == [1.0, 2.0]
@@ -393,8 +393,8 @@ def test_fine_tuning_keeps_vocabulary_shape_and_the_frozen_part(undertrained: Pa
     assert len(frozen) > 5
     for name in before:
         assert np.array_equal(before[name], after[name]) == (name in frozen), name
-    facts = load_metadata(tmp_path / "model")
-    assert facts.network.depth == 16
+    metadata = load_metadata(tmp_path / "model")
+    assert metadata.network.depth == 16
     assert translator.translate(["The zebra sees bread."])[0]
     again, _ = train_model(settings, tmp_path / "model")
     np.testing.assert_array_equal(again.network.theta.values, translator.network.theta.values)
@@ -418,7 +418,7 @@ def test_fine_tuning_begins_where_the_model_stands(undertrained: Path, tmp_path:
 def test_fine_tuning_on_short_texts_does_not_forget_long_ones(undertrained: Path, tmp_path: Path) -> None:
     """What fits into one piece before fits into one piece after."""
     base = Translator.load(undertrained)
-    base.facts = base.facts.model_copy(update={"longest": (40, 40)})
+    base.metadata = base.metadata.model_copy(update={"longest": (40, 40)})
     base.save(tmp_path / "base")
     settings = tiny({"start": {"model": str(tmp_path / "base")}}, STEPS)
     del settings["network"]
@@ -436,7 +436,7 @@ def test_fine_tuning_protects_what_the_model_protects(tmp_path: Path) -> None:
         "stopping": {"steps": 1},
     }
     translator, _ = train_model(settings)
-    assert not translator.facts.protect
+    assert not translator.metadata.protect
 
 
 @pytest.mark.parametrize("part", ["encoder", "decoder", "output"])

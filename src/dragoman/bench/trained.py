@@ -18,19 +18,19 @@ from dragoman.tasks.translation.testing import load_testing
 
 def read_model(directory: Path, count: int) -> tuple[Transformer, list[Array]]:
     """The network of a model directory, and sentences of its testing part."""
-    facts = load_metadata(directory)
-    if not isinstance(facts, TranslatorMetadata):
-        raise ConfigurationError(wrong_command(directory, facts.task))
-    tokenizer = load_encoders(facts, directory)["source"]
+    metadata = load_metadata(directory)
+    if not isinstance(metadata, TranslatorMetadata):
+        raise ConfigurationError(wrong_command(directory, metadata.task))
+    tokenizer = load_encoders(metadata, directory)["source"]
     texts = [source for source, _ in load_testing(directory)]
     if not texts:
         raise ConfigurationError(
             f"{directory} keeps no testing pairs, so there is nothing to decode; name another model"
         )
     chosen = np.random.default_rng(0).permutation(len(texts))[:count]
-    longest = facts.longest[0]
+    longest = metadata.longest[0]
     sources = [add_marks(labels, longest)[0] for labels in tokenizer.encode([texts[i] for i in chosen])]
-    network = load_network(facts, directory)
+    network = load_network(metadata, directory)
     if not isinstance(network, Transformer):
-        raise ConfigurationError(f"{directory} is a {facts.architecture}; the benchmark compares Transformers")
+        raise ConfigurationError(f"{directory} is a {metadata.architecture}; the benchmark compares Transformers")
     return network, sources

@@ -13,7 +13,7 @@ from rich.syntax import Syntax
 from dragoman.analysis.audit import Finding
 from dragoman.analysis.audit.ledger import Ledger
 from dragoman.analysis.audit.sources import code_of
-from dragoman.cli.facts import print_fact
+from dragoman.cli.fields import print_field
 
 NO_TESTS = "known only where the source code of Dragoman is checked out"
 
@@ -51,7 +51,7 @@ def print_equation(finding: Finding, ledger: Ledger, screen: Console, shown: set
     screen.print(f"{finding.title}: {finding.verdict}", style="bold", highlight=False, markup=False)
     last = ""
     for name, text in _lines(finding, described):
-        print_fact(name if name != last else "", text, 13, screen)
+        print_field(name if name != last else "", text, 13, screen)
         last = name
     again = []
     for code in described["code"]:
@@ -59,11 +59,11 @@ def print_equation(finding: Finding, ledger: Ledger, screen: Console, shown: set
         if name in shown:
             again.append(code["name"])
             continue
-        print_fact("code", name, 13, screen)
+        print_field("code", name, 13, screen)
         _print_code(code["source"], screen)
         shown.add(name)
     if again:
-        print_fact("code above", ", ".join(again), 13, screen)
+        print_field("code above", ", ".join(again), 13, screen)
 
 
 def _lines(finding: Finding, described: dict[str, Any]) -> Iterator[tuple[str, str]]:

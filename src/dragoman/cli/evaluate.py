@@ -18,7 +18,7 @@ from rich.table import Table
 
 from dragoman.analysis.verdict import verdict
 from dragoman.cli.engine import choose_engine
-from dragoman.cli.facts import print_fact
+from dragoman.cli.fields import print_field
 from dragoman.cli.options import AsJson, ReadingOptions, console, given_only, with_reading_options
 from dragoman.cli.quality import print_verdict
 from dragoman.errors import ConfigurationError, DataError, DragomanError
@@ -45,11 +45,16 @@ def evaluate(
     reading: ReadingOptions,
 ) -> None:
     """Error, accuracy, perplexity, BLEU and chrF of a test set; writes report.html and report.json."""
+    from dragoman.cli.report import evaluate_model
+    from dragoman.tasks.model import load_metadata
     from dragoman.tasks.translation.corpus import read_pairs
     from dragoman.tasks.translation.settings import PairData
     from dragoman.tasks.translation.testing import load_testing
     from dragoman.tasks.translation.translator import DecodingOptions, Translator
 
+    if load_metadata(model).task != "translation":
+        evaluate_model(model, files or (), given_only(reading.settings()), most, out, as_json)
+        return
     choice = DecodingOptions(beam=beam)
     translator = Translator.load(model)
     if files:
@@ -98,7 +103,7 @@ def _print(analysis: TestingAnalysis, screen: Console) -> None:
         table.add_row(name, value)
     screen.print(table)
     for name, score in (("BLEU", bleu), ("chrF", chrf)):
-        print_fact(name, score.signature, 10, screen, style="dim")
+        print_field(name, score.signature, 10, screen, style="dim")
     lengths = Table(title="By words of the source", title_justify="left", header_style="dim")
     for heading in ("words", "sentences", "accuracy", "BLEU", "chrF"):
         lengths.add_column(heading, justify="right")
@@ -115,8 +120,8 @@ def _print(analysis: TestingAnalysis, screen: Console) -> None:
 def _print_sentence(scored: ScoredSentence, screen: Console) -> None:
     sentence = scored.sentence
     for name, text in (("source", sentence.source), ("reference", sentence.reference), ("model", sentence.translation)):
-        print_fact(name, text, 10, screen)
-    print_fact("chrF", f"{scored.chrf:.1f}", 10, screen, style="dim")
+        print_field(name, text, 10, screen)
+    print_field("chrF", f"{scored.chrf:.1f}", 10, screen, style="dim")
 
 
 def _write(analysis: TestingAnalysis, translator: Translator, name: str, beam: int, place: Path) -> str:
@@ -138,19 +143,19 @@ def _write(analysis: TestingAnalysis, translator: Translator, name: str, beam: i
 
 
 def _facts(translator: Translator, name: str, beam: int) -> dict[str, str]:
-    facts = translator.facts
-    data, size = facts.data, translator.network.configuration.summary()
+    metadata = translator.metadata
+    data, size = metadata.data, translator.network.configuration.summary()
     return {
-        "model": f"{translator.directory}: {facts.architecture}, {facts.preset or 'own size'} ({size})",
-        "parameters": f"{facts.parameters:,}",
-        "trained on": f"{', '.join(data.files)}: {data.parts.get('training', 0):,} pairs, {data.split_told}, "
-        f"seed {facts.seed}, recipe {facts.recipe}",
-        "training": f"{counted(facts.training.get('steps', 0), 'step')}, "
-        f"{counted(facts.training.get('epochs', 0), 'epoch')}",
+        "model": f"{translator.directory}: {metadata.architecture}, {metadata.preset or 'own size'} ({size})",
+        "parameters": f"{metadata.parameters:,}",
+        "trained on": f"{', '.join(data.files)}: {data.parts.get('training', 0):,} pairs, {data.split_description}, "
+        f"seed {metadata.seed}, recipe {metadata.recipe}",
+        "training": f"{counted(metadata.training.get('steps', 0), 'step')}, "
+        f"{counted(metadata.training.get('epochs', 0), 'epoch')}",
         "tested on": name,
         "search": "greedy" if beam == 1 else f"beam of {beam}",
         "command": shlex.join(["dragoman", *sys.argv[1:]]),
-        "dragoman": facts.dragoman,
+        "dragoman": metadata.dragoman,
     }
 
 

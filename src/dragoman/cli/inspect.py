@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from dragoman.cli.facts import print_fact
+from dragoman.cli.fields import print_field
 from dragoman.cli.options import AsJson, console
 from dragoman.errors import ConfigurationError
 from dragoman.wording import counted
@@ -39,16 +39,16 @@ def inspect(
 
     screen = console()
     if model is not None:
-        facts = load_metadata(model)
-        check_size(facts, model)
-        network = find_task(facts.task).architectures[facts.architecture].build(facts.network)
-        title = f"{facts.task}: {facts.architecture}, {facts.preset or 'own size'}"
+        metadata = load_metadata(model)
+        check_size(metadata, model)
+        network = find_task(metadata.task).architectures[metadata.architecture].build(metadata.network)
+        title = f"{metadata.task}: {metadata.architecture}, {metadata.preset or 'own size'}"
         if as_json:
-            _print_json(network, title, {"model": str(model), "metadata": facts.model_dump(mode="json")})
+            _print_json(network, title, {"model": str(model), "metadata": metadata.model_dump(mode="json")})
         else:
             _print_network(network, title, screen)
-            _print_facts(facts, network, screen)
-        check_files(facts, model)
+            _print_metadata(metadata, network, screen)
+        check_files(metadata, model)
         return
     if preset is None or source_vocabulary is None or target_vocabulary is None:
         raise ConfigurationError("name a model, or give --preset, --source-vocabulary and --target-vocabulary")
@@ -58,7 +58,7 @@ def inspect(
         _print_json(network, title, {})
     else:
         _print_network(network, title, screen)
-        _print_lines(_paths(network), screen)
+        _print_fields(_paths(network), screen)
 
 
 def _print_json(network: Any, title: str, about: dict[str, Any]) -> None:
@@ -85,26 +85,26 @@ def _print_network(network: Any, title: str, screen: Console) -> None:
         screen.print("  The output weights are the reference embedding's table, counted once.")
 
 
-def _print_facts(facts: ModelMetadata, made: Any, screen: Console) -> None:
+def _print_metadata(metadata: ModelMetadata, made: Any, screen: Console) -> None:
     from dragoman.tasks.task import find_task
 
-    data, training, network = facts.data, facts.training, facts.network
+    data, training, network = metadata.data, metadata.training, metadata.network
     parts = ", ".join(f"{count:,} {name}" for name, count in data.parts.items())
-    facts_shown = {
-        "trained on": f"{', '.join(data.files)} ({parts}; {data.split_told})",
-        "recipe": f"{facts.recipe}, seed {facts.seed}",
+    fields = {
+        "trained on": f"{', '.join(data.files)} ({parts}; {data.split_description})",
+        "recipe": f"{metadata.recipe}, seed {metadata.seed}",
         "training": f"{counted(training.get('steps', 0), 'step')}, {counted(training.get('epochs', 0), 'epoch')}, "
         f"{training.get('ended') or 'not finished'}",
-        "network": _told(network),
-        **find_task(facts.task).facts(facts),
-        "dragoman": f"{facts.dragoman}, model format {facts.format}",
+        "network": _describe_network(network),
+        **find_task(metadata.task).properties(metadata),
+        "dragoman": f"{metadata.dragoman}, model format {metadata.format}",
     }
-    _print_lines({**facts_shown, **_paths(made)}, screen)
+    _print_fields({**fields, **_paths(made)}, screen)
 
 
-def _print_lines(lines: dict[str, str], screen: Console) -> None:
-    for name, value in lines.items():
-        print_fact(name, value, 12, screen)
+def _print_fields(fields: dict[str, str], screen: Console) -> None:
+    for name, value in fields.items():
+        print_field(name, value, 12, screen)
 
 
 def _paths(network: Any) -> dict[str, str]:
@@ -118,7 +118,7 @@ def _paths(network: Any) -> dict[str, str]:
     }
 
 
-def _told(network: Any) -> str:
+def _describe_network(network: Any) -> str:
     if not hasattr(network, "block"):
         return f"{network.summary()}, dropout {network.dropout:g}"
     return f"{network.block}-norm, dropout {network.dropout:g}, {network.positions} positions, tied: {network.tied}"

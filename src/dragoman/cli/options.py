@@ -147,12 +147,12 @@ def is_quiet() -> bool:
     return QUIET.get()
 
 
-def console(stderr: bool = False) -> Console:
-    """As wide as the terminal; in a pipe, tables as wide as $COLUMNS (else 120) and text in whole lines.
+def console(stderr: bool = False, warnings: bool = False) -> Console:
+    """Return a console as wide as the terminal; in a pipe, tables as wide as $COLUMNS (else 120) and no wrapped text.
 
-    Progress goes to standard error, or nowhere if quiet.
+    Standard error is for progress, so the console prints nothing there under --quiet, unless it is for `warnings`.
     """
-    quiet = stderr and is_quiet()
+    quiet = stderr and is_quiet() and not warnings
     found = Console(stderr=stderr, quiet=quiet)
     if found.is_terminal:
         return found
@@ -171,7 +171,7 @@ def new_table(screen: Console, title: str | None = None, header_style: str = "di
 
 
 def hint(screen: Console, *lines: str) -> None:
-    """What to do next; nothing if quiet."""
+    """Print what to do next, unless --quiet is given."""
     if not is_quiet():
         for line in lines:
             screen.print(line, highlight=False, markup=False, soft_wrap=True)
@@ -196,3 +196,15 @@ def two(option: str, text: str | None) -> tuple[str, str] | None:
     if len(parts) != 2 or not all(parts):
         raise ConfigurationError(f"{option} takes two values separated by a comma; got '{text}'")
     return parts[0], parts[1]
+
+
+def column_from(text: str | None) -> int | str | None:
+    """'2' as a number, 'label' as a name."""
+    return int(text) if text is not None and text.isdigit() else text
+
+
+def columns_from(text: str | None) -> list[int | str] | None:
+    """'2' or 'title,body' as a list of columns."""
+    if text is None:
+        return None
+    return [int(each) if each.isdigit() else each for each in (part.strip() for part in text.split(","))]

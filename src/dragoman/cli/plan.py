@@ -21,6 +21,7 @@ def plan(
         list[str], typer.Argument(metavar="FILE...", help="Sentence pairs, or anything else that `train` accepts.")
     ],
     budget: Annotated[str | None, typer.Option(help="Time budget: 30m, 2h, 1h30m; default: 1h.")] = None,
+    task: Annotated[str | None, typer.Option(help="translation (default), or another task of `train`.")] = None,
     architecture: Annotated[str | None, typer.Option(help="transformer (default), gru-attention, lstm ...")] = None,
     recipe: Annotated[str | None, typer.Option(help="modern (default) or thesis.")] = None,
     as_json: AsJson = False,
@@ -28,7 +29,7 @@ def plan(
     reading: ReadingOptions,
 ) -> None:
     """Measure this machine for some seconds and predict speed, memory and time of every preset."""
-    from dragoman.cli.train import settings_from
+    from dragoman.cli.train import read_settings
     from dragoman.engines.compute import fast_compute
     from dragoman.networks import PRESETS
     from dragoman.tasks.configuration import configuration, merged
@@ -38,24 +39,26 @@ def plan(
 
     screen = console(stderr=as_json)  # then standard output is for JSON alone
     options = {
+        "task": task,
         "architecture": architecture,
         "recipe": recipe,
         "stopping": {"budget": budget},
         "data": reading.settings(),
     }
-    given = merged({"stopping": {"budget": "1h"}}, settings_from(files), given_only(options))
-    asked = configuration(given)
-    task = find_task(asked.task)
-    corpus = task.open_corpus(asked.data, given.get("data"))
-    dataset = task.prepare(corpus, asked)
+    given, asked = read_settings(files, given_only(options), defaults={"stopping": {"budget": "1h"}})
+    chosen = find_task(asked.task)
+    corpus = chosen.open_corpus(asked.data, given.get("data"))
+    dataset = chosen.prepare(corpus, asked)
     for line in corpus.left_out():
         screen.print(line, style="dim", highlight=False, markup=False)
     seconds = asked.stopping.budget or 0.0
     parts, vocabularies = dataset.about["parts"], dataset.about["vocabularies"]
-    warnings = [*task.warnings(dataset, new=True), *warnings_of(corpus.settings, parts, task.samples)]
-    screen.print(f"{corpus.name}: {task.report(dataset)}", highlight=False)
+    warnings = [*chosen.warnings(dataset, new=True), *warnings_of(corpus.settings, parts, chosen.samples)]
+    screen.print(f"{corpus.name}: {chosen.report(dataset)}", highlight=False)
     for warning in warnings:
-        screen.print(f"warning: {warning}", style="yellow", highlight=False, markup=False, soft_wrap=True)
+        console(as_json, warnings=True).print(
+            f"warning: {warning}", style="yellow", highlight=False, markup=False, soft_wrap=True
+        )
     with fast_compute(tell=lambda text: console(stderr=True).print(text, style="dim", highlight=False)):
         speeds = {name: measure(configuration(merged(given, {"preset": name})), dataset) for name in PRESETS}
     if as_json:
@@ -66,7 +69,12 @@ def plan(
     _print_speeds(speeds, seconds, screen)
     command = ["dragoman", "train", *files]
     within = budget or given["stopping"]["budget"]
-    for option, value in (("--architecture", architecture), ("--recipe", recipe), ("--budget", within)):
+    for option, value in (
+        ("--task", task),
+        ("--architecture", architecture),
+        ("--recipe", recipe),
+        ("--budget", within),
+    ):
         command += [option, str(value)] if value else []
     command += [*reading.arguments(), "--out", "model"]
     hint(screen, f"Next: {shlex.join(command)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
@@ -20,8 +20,23 @@ def print_verdict(found: Verdict, screen: Console) -> None:
     screen.print(found.caveat, style="dim", highlight=False, markup=False)
 
 
-def print_quality(translator: Translator, screen: Console) -> None:
-    """Translate some pairs that training never saw, if the model keeps any, and say what to expect."""
+def print_quality(model: Any, screen: Console) -> None:
+    """Evaluate a model on some samples that training never saw, if it keeps any, and say what to expect."""
+    from dragoman.tasks.task import find_task
+
+    task = find_task(model.metadata.task)
+    if task.name == "translation":
+        _print_translations(model, screen)
+        return
+    try:
+        samples = [] if model.directory is None else task.load_testing(model.directory)
+        if len(samples):
+            screen.print(task.evaluate(model, samples).headline, style="bold", highlight=False, markup=False)
+    except DragomanError as error:  # the model is trained and saved all the same
+        screen.print(f"The quality was not measured: {error}", highlight=False, markup=False)
+
+
+def _print_translations(translator: Translator, screen: Console) -> None:
     from dragoman.tasks.translation.testing import load_testing
     from dragoman.tasks.translation.translator import DecodingOptions
 

@@ -99,7 +99,8 @@ def _facts(model: Any, tested: str) -> dict[str, str]:
     metadata = model.metadata
     data, size = metadata.data, model.network.configuration.summary()
     return {
-        "model": f"{model.directory}: {metadata.task}, {metadata.architecture}, {metadata.preset or 'own size'} ({size})",
+        "model": f"{model.directory}: {metadata.task}, {metadata.architecture}, "
+        f"{metadata.preset or 'own size'} ({size})",
         "parameters": f"{metadata.parameters:,}",
         "trained on": f"{', '.join(data.files)}: {data.parts.get('training', 0):,} samples, seed {metadata.seed}, "
         f"recipe {metadata.recipe}",

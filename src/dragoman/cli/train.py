@@ -1,11 +1,11 @@
-"""dragoman train: from sentence pairs to a translator."""
+"""dragoman train: from data to a model."""
 
 from __future__ import annotations
 
-import shlex
 import signal
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -14,6 +14,8 @@ from rich.table import Table
 from dragoman.cli.options import (
     ReadingOptions,
     Shares,
+    column_from,
+    columns_from,
     console,
     given_only,
     hint,
@@ -25,6 +27,9 @@ from dragoman.cli.quality import print_quality
 from dragoman.errors import ConfigurationError
 from dragoman.wording import counted
 
+if TYPE_CHECKING:
+    from dragoman.tasks.configuration import Settings, TrainingConfiguration
+
 
 @with_reading_options()
 def train(
@@ -32,15 +37,24 @@ def train(
         list[str],
         typer.Argument(
             metavar="FILE...",
-            help="Sentence pairs, a folder from `data split`, a built-in corpus (phrases), or one configuration.toml.",
+            help="Data (for translation sentence pairs), a folder from `data split`, a built-in corpus (phrases), "
+            "or one configuration.toml.",
         ),
     ],
     out: Annotated[Path | None, typer.Option(help="Model directory; training into it again resumes.")] = None,
+    task: Annotated[
+        str | None,
+        typer.Option(help="translation (default), language-model, classification, regression or tagging."),
+    ] = None,
     architecture: Annotated[
         str | None,
-        typer.Option(help="transformer (default), rnn, lstm, gru, or these with -context or -attention."),
+        typer.Option(help="transformer (default), rnn, lstm, gru; of translators also with -context or -attention."),
     ] = None,
-    preset: Annotated[str | None, typer.Option(help="small, medium or large; default: by the number of pairs.")] = None,
+    preset: Annotated[str | None, typer.Option(help="small, medium or large; default: by the data.")] = None,
+    text: Annotated[
+        str | None, typer.Option(help="Columns that hold the text, by number from 1 or by name: 2 or title,body.")
+    ] = None,
+    label: Annotated[str | None, typer.Option(help="Column that holds the label, by number from 1 or by name.")] = None,
     recipe: Annotated[str | None, typer.Option(help="modern (default) or thesis.")] = None,
     budget: Annotated[str | None, typer.Option(help="Time to train in: 30m, 2h, 1h30m.")] = None,
     epochs: Annotated[int | None, typer.Option(help="Passes over the training part.")] = None,
@@ -72,17 +86,23 @@ def train(
     *,
     reading: ReadingOptions,
 ) -> None:
-    """Train a translator on sentence pairs. Run the same command again to resume."""
-    from dragoman.tasks.configuration import configuration, merged, read_assignments
+    """Train a model: a translator from sentence pairs, or another --task. Run the same command again to resume."""
+    from dragoman.tasks.configuration import merged, read_assignments
 
     options: dict[str, Any] = {
         "out": None if out is None else str(out),
+        "task": task,
         "architecture": architecture,
         "preset": preset,
         "recipe": recipe,
         "seed": seed,
         "threads": threads,
-        "data": {**reading.settings(), "shares": shares_of(shares)},
+        "data": {
+            **reading.settings(),
+            "shares": shares_of(shares),
+            "text": columns_from(text),
+            "label": column_from(label),
+        },
         "stopping": {"budget": budget, "epochs": epochs, "accuracy": accuracy, "patience": patience},
         "progress": {
             "scores": None if scores is None else [name.strip() for name in scores.split(",")],
@@ -91,50 +111,60 @@ def train(
         },
         "start": {"model": start, "replay": replay, "train": part},
     }
-    given = merged(settings_from(files), given_only(options), read_assignments(assignments or []))
-    settings = configuration(given)
-    code = _train(given, Path(settings.out), console())
+    given, asked = read_settings(files, merged(given_only(options), read_assignments(assignments or [])))
+    code = _train(given, asked, console())
     if code:
         raise typer.Exit(code)
 
 
-def settings_from(files: list[str]) -> dict[str, Any]:
-    """The settings of a configuration file, or those that name these files."""
-    from dragoman.tasks.configuration import configuration, read_toml
+def read_settings(
+    files: list[str], options: Mapping[str, Any], defaults: Mapping[str, Any] | None = None
+) -> tuple[Settings, TrainingConfiguration]:
+    """Merge the options over a configuration file, or over the names of data files, and validate the result.
 
-    if not any(name.endswith(".toml") for name in files):
-        return {"data": {"files": list(files)}}
-    if len(files) > 1:
+    Returns the settings as they were given and the configuration they make.
+    """
+    from dragoman.tasks.configuration import configuration, merged, read_toml
+
+    is_configuration = any(name.endswith(".toml") for name in files)
+    if is_configuration and len(files) > 1:
         raise ConfigurationError("a configuration must be the only argument; set data.files in it")
-    given = read_toml(Path(files[0]))
-    configuration(given, files[0])  # errors name the file they are in
-    return given
+    from_files = read_toml(Path(files[0])) if is_configuration else {"data": {"files": list(files)}}
+    given = merged(defaults or {}, from_files, options)
+    try:
+        return given, configuration(given)
+    except ConfigurationError:
+        if is_configuration:
+            configuration(from_files, files[0])  # a mistake in the file is reported with its name
+        raise
 
 
-def _train(given: dict[str, Any], out: Path, screen: Console) -> int:
+def _train(given: Settings, asked: TrainingConfiguration, screen: Console) -> int:
     from dragoman.cli.progress import TrainingProgress
+    from dragoman.tasks.task import find_task
     from dragoman.tasks.training import train_model
     from dragoman.training.interrupts import Interrupts
     from dragoman.training.workers import keep_freed_memory
 
     keep_freed_memory()
+    out = Path(asked.out)
     progress, interrupts = TrainingProgress(screen, is_quiet()), Interrupts()
     try:
-        translator, outcome = train_model(given, out, progress, interrupts, progress.tell)
+        model, outcome = train_model(given, out, progress, interrupts, progress.tell, asked)
     finally:
         progress.close()
-    ended = translator.facts.training
+    ended = model.metadata.training
     stopped = "Stopped" if outcome.records or not outcome.finished else "Nothing left to do"
     screen.print(f"{stopped}: {outcome.reason}.", highlight=False, markup=False)
     length = f"{counted(ended['steps'], 'step')}, {counted(ended['epochs'], 'epoch')}"
-    screen.print(f"The model is in {out} ({translator.facts.parameters:,} parameters, {length}).", highlight=False)
+    screen.print(f"The model is in {out} ({model.metadata.parameters:,} parameters, {length}).", highlight=False)
     if ended.get("compared"):
         _print_compared(ended["compared"], screen)
     if not outcome.finished:
         hint(screen, "Run the same command again to resume.")
     elif outcome.records:
-        print_quality(translator, screen)
-    hint(screen, "Next:", *(f"  {command}" for command in next_commands(out)))
+        print_quality(model, screen)
+    hint(screen, "Next:", *(f"  {command}" for command in find_task(asked.task).next_commands(out)))
     return 0 if outcome.finished else 128 + (interrupts.signal or signal.SIGINT)
 
 
@@ -148,14 +178,3 @@ def _print_compared(compared: list[dict[str, Any]], screen: Console) -> None:
         table.add_row(row["pairs"], f"{row['count']:,}", *errors, *bleus)
     screen.print(table)
     screen.print(f"BLEU, greedy  {compared[0]['signature']}", style="dim", highlight=False, markup=False)
-
-
-def next_commands(out: Path) -> list[str]:
-    from dragoman.tasks.translation.testing import load_testing
-
-    place, pairs = shlex.quote(str(out)), load_testing(out)
-    short = [source for source, _ in pairs if 3 <= len(source.split()) <= 6]
-    example = "The plant is green." if "The plant is green." in short else (short or ["Hello."])[0]
-    quoted = shlex.quote(example) if set(example) & set('"$`!\\') else f'"{example}"'
-    found = [f"dragoman translate {place} {quoted}"]
-    return [*found, f"dragoman evaluate {place}"] if pairs else found

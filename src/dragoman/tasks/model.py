@@ -54,7 +54,7 @@ class DataMetadata(Configuration):
     shares: tuple[float, float, float] = (1.0, 0.0, 0.0)
 
     @property
-    def split_told(self) -> str:
+    def split_description(self) -> str:
         """How the parts came about, in words."""
         return "parts as given" if self.split == "given" else f"split by {self.split}"
 
@@ -100,8 +100,8 @@ class DamagedMetadataError(FileFormatError):
         self.reason = reason
 
 
-def save_metadata(facts: ModelMetadata, directory: Path) -> None:
-    replace_file(directory / "model.json", json.dumps(facts.model_dump(mode="json"), ensure_ascii=False, indent=2))
+def save_metadata(metadata: ModelMetadata, directory: Path) -> None:
+    replace_file(directory / "model.json", json.dumps(metadata.model_dump(mode="json"), ensure_ascii=False, indent=2))
 
 
 def load_metadata(directory: Path) -> ModelMetadata:
@@ -186,14 +186,14 @@ def _umask() -> int:
     return mask
 
 
-def load_network(facts: ModelMetadata, directory: Path) -> Any:
-    if _just_begun(facts, directory):
+def load_network(metadata: ModelMetadata, directory: Path) -> Any:
+    if _just_begun(metadata, directory):
         raise FileFormatError(
             f"{directory} has no weights yet: its training has not come to a first evaluation; "
             "run the same train command again to resume it"
         )
-    check_size(facts, directory)
-    network: Any = find_task(facts.task).architectures[facts.architecture].build(facts.network)
+    check_size(metadata, directory)
+    network: Any = find_task(metadata.task).architectures[metadata.architecture].build(metadata.network)
     with advised(directory):
         if not (directory / WEIGHTS).exists():
             raise FileFormatError(f"{directory / WEIGHTS} is missing")
@@ -201,15 +201,15 @@ def load_network(facts: ModelMetadata, directory: Path) -> Any:
     return network
 
 
-def _just_begun(facts: ModelMetadata, directory: Path) -> bool:
+def _just_begun(metadata: ModelMetadata, directory: Path) -> bool:
     """Whether there are no weights because there never were any."""
     expected = (WEIGHTS, f"checkpoints/{checkpoints.BEST}")
-    return not facts.training and not any((directory / name).exists() for name in expected)
+    return not metadata.training and not any((directory / name).exists() for name in expected)
 
 
-def check_size(facts: ModelMetadata, directory: Path) -> None:
+def check_size(metadata: ModelMetadata, directory: Path) -> None:
     """Refuse a network with more parameters than its file of weights, before any of them is allocated."""
-    path, needed = directory / WEIGHTS, count_parameters(facts.network)
+    path, needed = directory / WEIGHTS, count_parameters(metadata.network)
     if not path.exists():
         return
     with advised(directory):
@@ -221,11 +221,11 @@ def check_size(facts: ModelMetadata, directory: Path) -> None:
             )
 
 
-def check_files(facts: ModelMetadata, directory: Path) -> None:
+def check_files(metadata: ModelMetadata, directory: Path) -> None:
     """Raise an error that names the first file that is missing or damaged."""
-    load_encoders(facts, directory)
-    if not _just_begun(facts, directory):
-        load_network(facts, directory)
+    load_encoders(metadata, directory)
+    if not _just_begun(metadata, directory):
+        load_network(metadata, directory)
 
 
 @contextmanager
@@ -269,9 +269,9 @@ def save_encoders(encoders: Encoders, directory: Path) -> None:
         replace_file(encoder_path(directory, field, encoder), encoder.to_json())
 
 
-def load_encoder(facts: ModelMetadata, directory: Path, field: str) -> Any:
-    kind = find_task(facts.task).encoders[field]
-    path, expected = encoder_path(directory, field, kind), facts.encoders.get(field)
+def load_encoder(metadata: ModelMetadata, directory: Path, field: str) -> Any:
+    kind = find_task(metadata.task).encoders[field]
+    path, expected = encoder_path(directory, field, kind), metadata.encoders.get(field)
     if not path.exists():
         raise FileFormatError(f"{path} is missing")
     if expected is not None and file_digest(path) != expected:
@@ -279,13 +279,13 @@ def load_encoder(facts: ModelMetadata, directory: Path, field: str) -> Any:
     return kind.load(path)
 
 
-def load_encoders(facts: ModelMetadata, directory: Path) -> Encoders:
+def load_encoders(metadata: ModelMetadata, directory: Path) -> Encoders:
     """The encoders of all fields, which fit the network."""
-    task = find_task(facts.task)
+    task = find_task(metadata.task)
     with advised(directory):
-        encoders = {field: load_encoder(facts, directory, field) for field in task.encoders}
+        encoders = {field: load_encoder(metadata, directory, field) for field in task.encoders}
     for name, size in task.sizes(encoders).items():
-        wanted = getattr(facts.network, name)
+        wanted = getattr(metadata.network, name)
         if size != wanted:
             raise FileFormatError(f"{directory}: its encoders give {name} = {size}, its network has {wanted}")
     return encoders

@@ -11,11 +11,11 @@ from dragoman.networks.sizes import check_memory
 from dragoman.tasks import decisions
 from dragoman.tasks import model as directory_of
 from dragoman.tasks import parts as parts_of
-from dragoman.tasks.configuration import TrainingConfiguration, configuration, merged, resolved
+from dragoman.tasks.configuration import TrainingConfiguration, merged, resolved
 from dragoman.tasks.model import DamagedMetadataError, DataMetadata, ModelMetadata, count_parameters
 from dragoman.tasks.planning import VECTORS, Speed
 from dragoman.tasks.restoring import check_same_samples, other_data
-from dragoman.tasks.task import DEFAULT, find_task
+from dragoman.tasks.task import find_task
 from dragoman.training import Callback, Checkpoints
 from dragoman.training.workers import check_threads
 from dragoman.wording import counted
@@ -24,7 +24,8 @@ from dragoman.wording import counted
 class Preparation:
     """Reads the data, decides what the settings leave open, and builds the network.
 
-    asked    the settings as they were given, with those of the recipe
+    given    the settings as they were given
+    asked    the same with those of the recipe, validated
     saved    the settings of the training that is resumed, or None
     latest   the checkpoint that is resumed, or None
     base     the model that is fine-tuned, or None
@@ -33,10 +34,15 @@ class Preparation:
     """
 
     def __init__(
-        self, given: Mapping[str, Any], out: Path | None, watch: Callback, tell: Callable[[str], None]
+        self,
+        given: Mapping[str, Any],
+        asked: TrainingConfiguration,
+        out: Path | None,
+        watch: Callback,
+        tell: Callable[[str], None],
     ) -> None:
-        self.task = find_task(given.get("task", DEFAULT))
-        self.given, self.asked, self.out, self.watch, self.tell = given, configuration(given), out, watch, tell
+        self.task = find_task(asked.task)
+        self.given, self.asked, self.out, self.watch, self.tell = given, asked, out, watch, tell
         self.latest = None if out is None else Checkpoints(out / "checkpoints").named("latest")
         self.speed: Speed | None = None
         self.damaged: str | None = None
@@ -101,7 +107,7 @@ class Preparation:
 
     def _sized(self, decided: Mapping[str, Any]) -> TrainingConfiguration:
         """The settings with a network, on top of what was decided before."""
-        base = None if self.base is None else self.base.facts
+        base = None if self.base is None else self.base.metadata
         return decisions.choose_size(merged(decided, self.given), self.dataset, base)
 
     def _planned(self, settings: TrainingConfiguration) -> TrainingConfiguration:

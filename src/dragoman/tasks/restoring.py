@@ -22,7 +22,7 @@ from dragoman.training.checkpoints import BEST, LATEST, Checkpoints, DamagedErro
 Tell = Callable[[str], None]
 
 
-def restore_encoders(facts: ModelMetadata, directory: Path, encoders: Encoders, tell: Tell) -> dict[str, str]:
+def restore_encoders(metadata: ModelMetadata, directory: Path, encoders: Encoders, tell: Tell) -> dict[str, str]:
     """Write those again that cannot be used; the checksums of all files.
 
     encoders  made from the data, or found with the prepared dataset: the same as when the training began
@@ -30,10 +30,10 @@ def restore_encoders(facts: ModelMetadata, directory: Path, encoders: Encoders, 
     for field, encoder in encoders.items():
         path, made = directory_of.encoder_path(directory, field, encoder), encoder.to_json()
         try:
-            same = directory_of.load_encoder(facts, directory, field).to_json() == made
+            same = directory_of.load_encoder(metadata, directory, field).to_json() == made
             damage = None
         except DragomanError as error:
-            same = facts.encoders.get(field) in (None, directory_of.encoder_checksums(encoders)[field])
+            same = metadata.encoders.get(field) in (None, directory_of.encoder_checksums(encoders)[field])
             damage = str(error)
         if not same:
             raise _other_encoder(directory, field, encoder)

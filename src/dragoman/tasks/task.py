@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import shlex
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -17,6 +18,7 @@ from dragoman.loss.index import Error
 from dragoman.networks import Architecture, Network
 
 if TYPE_CHECKING:
+    from dragoman.analysis.task_report import TaskReport
     from dragoman.tasks.configuration import DataSettings, Settings, TrainingConfiguration
     from dragoman.tasks.model import ModelMetadata
     from dragoman.training import Callback
@@ -56,7 +58,7 @@ class Model(Protocol):
     """A trained network with its encoders: what predicts."""
 
     network: Any
-    facts: Any
+    metadata: Any
     directory: Path | None
 
     @classmethod
@@ -74,7 +76,7 @@ class Task(ABC):
     recipes        settings that belong together, by name, and what differs at a preset
     scores         what can be measured at evaluations besides error and accuracy
     metadata       model.json
-    schema         the fields of its samples
+    fields         of its samples, and the encoders that the model directory keeps
     """
 
     name: ClassVar[str]
@@ -86,6 +88,7 @@ class Task(ABC):
     recipes_by_preset: ClassVar[Mapping[str, Mapping[str, Mapping[str, Any]]]] = {}
     scores: ClassVar[tuple[str, ...]] = ()
     metadata: ClassVar[type[ModelMetadata]]
+    fields: ClassVar[tuple[str, ...]]
     encoders: ClassVar[Mapping[str, type[Any]]]  # of its fields, kept in the model directory
 
     # Data
@@ -171,6 +174,26 @@ class Task(ABC):
         """A function that measures scores of the validation part and shows samples; None if nothing is asked for."""
         return None
 
+    # Evaluation
+
+    def load_testing(self, directory: Path) -> Sequence[Any]:
+        """The testing part that `save_testing` kept."""
+        from dragoman.tasks.model import load_samples
+
+        return load_samples(directory, self.fields)
+
+    @abstractmethod
+    def read_samples(self, model: Any, files: Sequence[str], settings: Mapping[str, Any]) -> Sequence[Any]:
+        """The samples of some files; `settings` are those of the data section that were given."""
+
+    @abstractmethod
+    def evaluate(self, model: Any, samples: Sequence[Any]) -> TaskReport:
+        """What can be measured of a model on these samples."""
+
+    def next_commands(self, out: Path) -> list[str]:
+        """What to do with a new model."""
+        return [f"dragoman {self.command} {shlex.quote(str(out))} ...", f"dragoman evaluate {shlex.quote(str(out))}"]
+
     def compared(self, base: Any, model: Any, dataset: Dataset) -> list[dict[str, Any]]:
         """Scores before and after fine-tuning."""
         return []
@@ -181,7 +204,7 @@ class Task(ABC):
         """What model.json says besides what all tasks say."""
         return {}
 
-    def facts(self, metadata: Any) -> dict[str, str]:
+    def properties(self, metadata: Any) -> dict[str, str]:
         """What `dragoman inspect` says of a model besides what it says of all."""
         return {}
 

@@ -16,6 +16,7 @@ from dragoman.graph import Array
 from dragoman.networks import Network
 from dragoman.tasks import components, decisions
 from dragoman.tasks import model as directory_of
+from dragoman.tasks.configuration import TrainingConfiguration, configuration
 from dragoman.tasks.locking import locked
 from dragoman.tasks.preparation import Preparation
 from dragoman.tasks.restoring import load_best, restore_encoders
@@ -34,13 +35,15 @@ def train_model(
     watch: Callback | None = None,
     interrupts: Interrupts | None = None,
     tell: Callable[[str], None] = lambda text: None,
+    asked: TrainingConfiguration | None = None,
 ) -> tuple[Any, Outcome]:
     """Train as the settings say; with `out`, into a model directory, where the same settings resume.
 
-    tell  is called with what is decided before training begins
+    tell   is called with what is decided before training begins
+    asked  the configuration that the settings make, if they were validated before
     """
     with locked(out), fast_compute(tell=tell):
-        return ModelTraining(given, out, watch or Callback(), interrupts or Interrupts(), tell).run()
+        return ModelTraining(given, out, watch or Callback(), interrupts or Interrupts(), tell, asked).run()
 
 
 class ModelTraining:
@@ -53,8 +56,9 @@ class ModelTraining:
         watch: Callback,
         interrupts: Interrupts,
         tell: Callable[[str], None],
+        asked: TrainingConfiguration | None = None,
     ) -> None:
-        prepared = Preparation(given, out, watch, tell)
+        prepared = Preparation(given, asked or configuration(given), out, watch, tell)
         self.out, self.watch, self.interrupts = out, watch, interrupts
         self.settings, self.dataset, self.base = prepared.settings, prepared.dataset, prepared.base
         self.network, self.speed, self.damaged = prepared.network, prepared.speed, prepared.damaged
@@ -82,19 +86,19 @@ class ModelTraining:
             if fresh:
                 directory_of.save_encoders(self.dataset.encoders, out)
                 self.task.save_testing(self.dataset, out)
-                directory_of.save_metadata(self.model.facts, out)
+                directory_of.save_metadata(self.model.metadata, out)
             else:
                 self._restore_directory(out)
             directory_of.save_configuration(self.settings, out)  # last: what has it can be resumed
 
     def _restore_directory(self, out: Path) -> None:
         """Make encoders and model.json again where they are missing or damaged."""
-        facts = self.model.facts
-        saved = facts.model_copy(update={"encoders": {}}) if self.damaged else directory_of.load_metadata(out)
+        metadata = self.model.metadata
+        saved = metadata.model_copy(update={"encoders": {}}) if self.damaged else directory_of.load_metadata(out)
         checksums = restore_encoders(saved, out, self.dataset.encoders, self.watch.notice)
-        self.model.facts = facts.model_copy(update={"encoders": checksums})
+        self.model.metadata = metadata.model_copy(update={"encoders": checksums})
         if self.damaged:
-            directory_of.save_metadata(self.model.facts, out)
+            directory_of.save_metadata(self.model.metadata, out)
             self.watch.notice(f"{self.damaged}; restored from the configuration and the data")
 
     def _training(self) -> Training:
@@ -183,11 +187,11 @@ class ModelTraining:
         }
         if self.base is not None and outcome.finished:
             summary["compared"] = self._compared(self.base, outcome)
-        self.model.facts = self.model.facts.model_copy(update={"training": summary})
+        self.model.metadata = self.model.metadata.model_copy(update={"training": summary})
         self.model.directory = self.out
         if self.out is not None:
             with explain_write_errors(self.out, "the model"):
-                directory_of.save_metadata(self.model.facts, self.out)
+                directory_of.save_metadata(self.model.metadata, self.out)
 
     def _compared(self, base: Any, outcome: Outcome) -> list[dict[str, Any]]:
         """Scores before and after fine-tuning; those of a training that was finished before are read."""

@@ -95,7 +95,7 @@ def test_a_training_goes_on_without_the_files_and_still_leaves_the_tables_alone(
     for file in files.values():
         Path(file).unlink()
     again, told = trained({**files, "freeze": True}, tmp_path / "model", {"stopping": {"epochs": 2}})
-    assert again.facts.training["epochs"] == 2
+    assert again.metadata.training["epochs"] == 2
     assert not any("have a vector" in line for line in told)
     for side, moved in (("source", False), ("target", False), ("output", True)):
         name = f"{EMBEDDINGS[side]}.table" if side != "output" else "output.weights"

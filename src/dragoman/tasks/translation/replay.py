@@ -81,7 +81,7 @@ def _corpus_of(base: Translator) -> Corpus:
         corpus = open_corpus(settings)
     except DragomanError as error:
         raise NotAtHand(f"the pairs that {place} was trained on are not at hand ({error})") from None
-    if corpus.digest != base.facts.data.digest:
+    if corpus.digest != base.metadata.data.digest:
         raise NotAtHand(f"{corpus.name} has changed since {place} was trained on it")
     return corpus
 
@@ -89,7 +89,7 @@ def _corpus_of(base: Translator) -> Corpus:
 def _chosen(corpus: Corpus, base: Translator, new: Dataset, seed: int, count: int) -> Part:
     """Pairs of the base's training part, drawn by the seed; no source is among the new pairs or its testing pairs."""
     tokenizers = base.source_tokenizer, base.target_tokenizer
-    part = corpus.dataset(base.facts.seed, tokenizers, base.network.maximum_length).part("training")
+    part = corpus.dataset(base.metadata.seed, tokenizers, base.network.maximum_length).part("training")
     apart = {collapsed(source) for name in PARTS for source in new.part(name).texts("source")}
     apart |= {collapsed(source) for source, _ in testing_pairs(base)}
     order = part.samples[np.random.default_rng([seed, len(part)]).permutation(len(part))]

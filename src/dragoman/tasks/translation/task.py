@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
 
+from dragoman.analysis.task_report import TaskReport
 from dragoman.data.augmentation import TEACHING
 from dragoman.data.dataset import Dataset
 from dragoman.data.pair_encoding import LONGEST, SHORTEN
@@ -20,11 +22,11 @@ from dragoman.tasks.parts import check_enough, few_pairs
 from dragoman.tasks.recipes import TRANSLATION, TRANSLATION_BY_PRESET
 from dragoman.tasks.task import Task, Tell
 from dragoman.tasks.translation import forgetting
-from dragoman.tasks.translation.corpus import Corpus, open_corpus
+from dragoman.tasks.translation.corpus import Corpus, open_corpus, read_pairs
 from dragoman.tasks.translation.curves import dropout_for, enough_epochs, epochs_for, preset_for
 from dragoman.tasks.translation.replay import with_replay
 from dragoman.tasks.translation.settings import PairData, TranslatorMetadata
-from dragoman.tasks.translation.testing import save_testing
+from dragoman.tasks.translation.testing import load_testing, save_testing
 from dragoman.tasks.translation.translator import DecodingOptions, Translator
 from dragoman.tasks.vectors.embeddings import check_start, start_from_vectors
 from dragoman.training import Callback
@@ -44,6 +46,7 @@ class Translation(Task):
     recipes_by_preset = TRANSLATION_BY_PRESET
     scores = ("bleu", "chrf")
     metadata = TranslatorMetadata
+    fields = ("source", "target")
     encoders: ClassVar[Mapping[str, type[Any]]] = {"source": Tokenizer, "target": Tokenizer}
 
     # Data
@@ -54,7 +57,7 @@ class Translation(Task):
     def data_settings(self, asked: TrainingConfiguration, base: Any) -> Any:
         """A base has stand-ins in its vocabulary, or has none."""
         data: Any = asked.data
-        return data if base is None else data.model_copy(update={"protect": data.protect and base.facts.protect})
+        return data if base is None else data.model_copy(update={"protect": data.protect and base.metadata.protect})
 
     def prepare(self, corpus: Any, asked: TrainingConfiguration, base: Any = None) -> Dataset:
         tokenizers = None if base is None else (base.source_tokenizer, base.target_tokenizer)
@@ -136,17 +139,39 @@ class Translation(Task):
         pairs = list(islice(zip(part.texts("source"), part.texts("target"), strict=True), SCORED))
         return lambda network: _scores(model, pairs, names, wanted.samples, watch)
 
+    # Evaluation
+
+    def load_testing(self, directory: Path) -> Sequence[Any]:
+        return load_testing(directory)
+
+    def read_samples(self, model: Any, files: Sequence[str], settings: Mapping[str, Any]) -> Sequence[Any]:
+        return read_pairs(PairData(files=tuple(files), **settings))
+
+    def evaluate(self, model: Any, samples: Sequence[Any]) -> TaskReport:
+        """The numbers alone; `dragoman evaluate` has a page of its own for translators."""
+        found = model.evaluate(samples)
+        metrics = {"bleu": found.bleu.value, "chrf": found.chrf.value, "error": found.error, "accuracy": found.accuracy}
+        return TaskReport(f"BLEU {found.bleu.value:.1f}, chrF {found.chrf.value:.1f}", metrics)
+
+    def next_commands(self, out: Path) -> list[str]:
+        place, pairs = shlex.quote(str(out)), load_testing(out)
+        short = [source for source, _ in pairs if 3 <= len(source.split()) <= 6]
+        example = "The plant is green." if "The plant is green." in short else (short or ["Hello."])[0]
+        quoted = shlex.quote(example) if set(example) & set('"$`!\\') else f'"{example}"'
+        found = [f"dragoman translate {place} {quoted}"]
+        return [*found, f"dragoman evaluate {place}"] if pairs else found
+
     def compared(self, base: Any, model: Any, dataset: Dataset) -> list[dict[str, Any]]:
         return forgetting.compare(base, model, dataset)
 
     # The model
 
     def describe(self, dataset: Dataset, corpus: Any, base: Any) -> dict[str, Any]:
-        before = (0, 0) if base is None else base.facts.longest
+        before = (0, 0) if base is None else base.metadata.longest
         longest = tuple(max(pair) for pair in zip(dataset.about["longest"], before, strict=True))
         return {"longest": longest, "protect": corpus.settings.protect, "teaching": TEACHING}
 
-    def facts(self, metadata: Any) -> dict[str, str]:
+    def properties(self, metadata: Any) -> dict[str, str]:
         return {
             "longest": f"{metadata.longest[0]} source tokens, {metadata.longest[1]} target tokens",
             "protects": "numbers, addresses, placeholders" if metadata.protect else "nothing",

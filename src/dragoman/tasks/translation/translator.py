@@ -52,15 +52,15 @@ class Translator:
     """A network, its tokenizers, and what is known about them."""
 
     def __init__(
-        self, network: SequenceModel, tokenizers: tuple[Tokenizer, Tokenizer], facts: TranslatorMetadata
+        self, network: SequenceModel, tokenizers: tuple[Tokenizer, Tokenizer], metadata: TranslatorMetadata
     ) -> None:
         self.network = network
         self.source_tokenizer, self.target_tokenizer = tokenizers
-        self.facts = facts
+        self.metadata = metadata
         self.directory: Path | None = None
         self.workers = Workers(physical_cores())
-        self._protect = facts.protect and not any(tokenizer.unknown_in([EVERY_STANDIN]) for tokenizer in tokenizers)
-        longest, limit = max(SHORTEST, facts.longest[0]), network.maximum_length
+        self._protect = metadata.protect and not any(tokenizer.unknown_in([EVERY_STANDIN]) for tokenizer in tokenizers)
+        longest, limit = max(SHORTEST, metadata.longest[0]), network.maximum_length
         self._segments = Segmenter(
             self.source_tokenizer, longest if limit is None else min(longest, limit), self._protect
         )
@@ -87,12 +87,12 @@ class Translator:
     @classmethod
     def load(cls, directory: str | Path) -> Translator:
         place = Path(directory)
-        facts = directory_of.load_metadata(place)
-        if not isinstance(facts, TranslatorMetadata):
-            raise ConfigurationError(wrong_command(place, facts.task))
-        network = directory_of.load_network(facts, place)
-        encoders = directory_of.load_encoders(facts, place)
-        translator = cls(network, (encoders["source"], encoders["target"]), facts)
+        metadata = directory_of.load_metadata(place)
+        if not isinstance(metadata, TranslatorMetadata):
+            raise ConfigurationError(wrong_command(place, metadata.task))
+        network = directory_of.load_network(metadata, place)
+        encoders = directory_of.load_encoders(metadata, place)
+        translator = cls(network, (encoders["source"], encoders["target"]), metadata)
         translator.directory = place
         return translator
 
@@ -106,7 +106,7 @@ class Translator:
             directory_of.save_encoders(encoders, place)
             directory_of.save_network(self.network, place)
             checksums = directory_of.encoder_checksums(encoders)
-            directory_of.save_metadata(self.facts.model_copy(update={"encoders": checksums}), place)
+            directory_of.save_metadata(self.metadata.model_copy(update={"encoders": checksums}), place)
         except OSError as error:
             raise DataError(f"{place} could not be written: {error}") from None
 

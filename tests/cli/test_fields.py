@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from dragoman.cli.facts import print_fact
+from dragoman.cli.fields import print_field
 
 TEXT = "nrefs:1|bs:1000|seed:0|case:mixed|eff:no|tok:13a|smooth:exp [bold]¿sí?[/]"
 
@@ -16,7 +16,7 @@ TEXT = "nrefs:1|bs:1000|seed:0|case:mixed|eff:no|tok:13a|smooth:exp [bold]¿sí?
 def test_a_long_text_stays_in_its_column_or_on_its_line(terminal: bool) -> None:
     out = io.StringIO()
     screen = Console(file=out, width=40, force_terminal=terminal, no_color=True, soft_wrap=not terminal)
-    print_fact("BLEU", TEXT, 10, screen)
+    print_field("BLEU", TEXT, 10, screen)
     lines = [line.rstrip() for line in out.getvalue().splitlines()]
     if not terminal:
         assert lines == [f"  BLEU      {TEXT}"]

@@ -1,4 +1,4 @@
-"""A name and its text on a line, or on several where the terminal is narrow."""
+"""Print a name and its value on one line, or on several in a narrow terminal."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from rich.table import Table
 from rich.text import Text
 
 
-def print_fact(name: str, text: str, width: int, screen: Console, style: str = "") -> None:
-    """The text begins in column `width` + 2, on every line of a terminal; a pipe gets one line, however long."""
+def print_field(name: str, text: str, width: int, screen: Console, style: str = "") -> None:
+    """Print the text from column `width` + 2 on, wrapped in a terminal; a pipe gets one line, however long."""
     if not screen.is_terminal:
         screen.print(f"  {name:<{width}}{text}", style=style, highlight=False, markup=False)
         return
