@@ -356,9 +356,9 @@ def test_the_sizes_of_the_thesis_give_its_small_network(tmp_path: Path) -> None:
         "stopping": {"steps": 1},
     }
     metadata = train_model(given)[0].metadata
-    assert (facts.network.source_vocabulary, facts.network.target_vocabulary) == (4562, 6134)
-    assert facts.longest == (56, 54)
-    assert facts.parameters == 1_166_966
+    assert (metadata.network.source_vocabulary, metadata.network.target_vocabulary) == (4562, 6134)
+    assert metadata.longest == (56, 54)
+    assert metadata.parameters == 1_166_966
     part = open_corpus(configuration(given).data).dataset(0).part("training")
     batch = padded_batch(part, np.arange(3), 56, 54)
     assert batch.source is not None

@@ -422,7 +422,7 @@ def test_fine_tuning_on_short_texts_does_not_forget_long_ones(undertrained: Path
     base.save(tmp_path / "base")
     settings = tiny({"start": {"model": str(tmp_path / "base")}}, STEPS)
     del settings["network"]
-    assert train_model(settings)[0].facts.longest == (40, 40)
+    assert train_model(settings)[0].metadata.longest == (40, 40)
 
 
 def test_fine_tuning_protects_what_the_model_protects(tmp_path: Path) -> None:

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 TASKS = {  # where each is registered, by name
     "translation": "dragoman.tasks.translation.task",
+    "language-model": "dragoman.tasks.language_model.task",
+    "classification": "dragoman.tasks.classification.task",
+    "regression": "dragoman.tasks.regression.task",
+    "tagging": "dragoman.tasks.tagging.task",
 }
 DEFAULT = "translation"
 
@@ -51,6 +55,18 @@ class Corpus(Protocol):
 
     def check_formats(self, saved: Any) -> None:
         """An error when contents that are the same by their digest were read in another format."""
+        ...
+
+
+class Prediction(Protocol):
+    """What a model says of one text."""
+
+    def line(self) -> str:
+        """As `dragoman predict` prints it."""
+        ...
+
+    def as_dict(self) -> dict[str, Any]:
+        """As `dragoman predict --json` prints it."""
         ...
 
 
