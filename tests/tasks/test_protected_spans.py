@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -307,7 +308,7 @@ TAGGED = [
 
 
 @pytest.mark.parametrize("text", TAGGED)
-@pytest.mark.parametrize("written", ["w x y z.", "w", "{1} w x {0} y {3} z", "{2} w {1} x {0} y z {3} {3}"])
+@pytest.mark.parametrize("written", ["w x y z.", "w", "", "{1} w x {0} y {3} z", "{2} w {1} x {0} y z {3} {3}"])
 @given(seed=st.integers(0, 1000))
 @settings(max_examples=20)
 def test_tags_are_nested_as_in_the_source_whatever_the_network_thinks(text: str, written: str, seed: int) -> None:
@@ -321,6 +322,33 @@ def test_tags_are_nested_as_in_the_source_whatever_the_network_thinks(text: str,
     assert well_formed(found), found
     if "5" in text:
         assert re.search(r"<([bi])>5</\1>", found), found
+
+
+def placed(source: str, written: str, texts: Callable[[str], float]) -> str:
+    """Tags put into what was written, by a network that thinks this of texts and nothing of their words."""
+    masked = mask(source)
+    judge = Judge(lambda found: [texts(put_back(each, masked)) for each in found], lambda _, t: [0.0] * len(t.split()))
+    return put_back(restored(written, masked, judge), masked)
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("<b>a</b> b c d e", "<b>v</b> w x y z"),
+        ("a b c <b>d</b> e", "v w x <b>y</b> z"),
+        ("😀 a <b>b</b>", "😀 v <b>w</b>"),
+    ],
+)
+def test_tags_stand_about_where_the_source_has_them_if_the_network_does_not_know(source: str, expected: str) -> None:
+    written = re.sub("</?b>|😀 ", "", expected)
+    assert placed(source, written, lambda _: 0.0) == expected
+
+
+def test_all_pairs_of_tags_are_placed_together() -> None:
+    """The first pair alone would stand around the word that belongs to the second."""
+    liked = {"w <b>x</b> y z": 20.0, "<b>w</b> <i>x</i> y z": 100.0}
+    found = placed("<b>a</b> <i>b</i> c d", "w x y z", lambda text: liked.get(text, 0.0))
+    assert found == "<b>w</b> <i>x</i> y z"
 
 
 # Spaces

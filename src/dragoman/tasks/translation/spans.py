@@ -2,9 +2,9 @@
 
 Pairs of tags, and emoji at the ends, say nothing about the sentence: the network translates it without
 them, as well as it can, and then tells where they belong: by the probability of the translation with them at every
-place that they might take, and by which of its words depend on the words that they were around. All other spans stand
-for something, so the network reads and writes their stand-ins; one that it loses is placed by its probability too. No
-sentence is ever cut at its spans.
+place that they might take, and by which of its words depend on the words that they were around. If that says little,
+they go about where the source has them. All other spans stand for something, so the network reads and writes their
+stand-ins; one that it loses is placed by its probability too. No sentence is ever cut at its spans.
 """
 
 from __future__ import annotations
@@ -22,10 +22,12 @@ from dragoman.data.splits import collapsed
 from dragoman.graph import Array
 from dragoman.tasks.translation.spacing import STANDIN
 
-TRUST = 2.0  # weight of what words depend on, beside the probability of the tags
+TRUST = 5.0  # weight of what words depend on, beside the probability of the tags
 DOUBT = 0.5  # nats of difference from which it says something
 SURE = 0.02  # the least probability that a word belongs, or does not
 DISTANCE = 12.0  # nats for a stand-in as far from its place in the source as the text is long
+TAG_DISTANCE = 25.0  # the same for a pair of tags
+KEPT = 4  # texts that are kept while one pair of tags after the other is placed
 SPREAD = 2  # words that a pair of tags may enclose more, or fewer, than in the source
 _GAP = re.compile(r"(?<![^\W_])(?=[^\W_])|(?=[^\w\s])|$")  # before a word, before a mark, at the end
 _UNIT = re.compile(rf"[^\W_]+(?:['’][^\W_]+)*|{STANDIN.pattern}")  # a word, or what stands for one
@@ -160,10 +162,7 @@ def restored(text: str, masked: Masked, judge: Judge, fixed: int = 0) -> str:
         if standin not in text and standin not in opening and standin not in closing:
             behind = masked.text.rstrip().endswith(standin)
             text = _placed(list(dict.fromkeys(_with(text, standin, fixed, behind))), standin, masked, judge)
-    for pair in markup.pairs:
-        if pair.opening not in text:
-            text = _tagged(text, pair, markup, masked, judge, fixed)
-    return text
+    return _tagged(text, markup, masked, judge, fixed)
 
 
 def _placed(candidates: list[str], standin: str, masked: Masked, judge: Judge) -> str:
@@ -178,29 +177,44 @@ def _share(text: str, standin: str) -> float:
     return _letters(text.partition(standin)[0]) / max(1, _letters(text))
 
 
-def _tagged(text: str, pair: TagPair, markup: Markup, masked: Masked, judge: Judge, fixed: int) -> str:
-    """The text with a pair of tags around the words that translate those it was around."""
-    candidates = _places_for(text, pair, markup, fixed)
-    if len(candidates) == 1:
-        return candidates[0]
-    start, stop = pair.place(masked.text)
-    sources = (masked.text, masked.text[:start] + masked.text[stop:], masked.text[start:stop])
-    read = [removed(spaced(source), markup.hidden) for source in sources]
-    share = pair.words / max(1, markup.words)
-    belongs = _belonging(text, share, *(judge.words(source, text) for source in read))
-    scores = np.array(judge.texts(candidates))
-    for i, candidate in enumerate(candidates):
-        before = _letters(candidate[: pair.place(candidate)[0]])
-        scores[i] += TRUST * belongs[before:][: _letters(pair.inside(candidate))].sum()
-    return candidates[int(scores.argmax())]
+def _tagged(text: str, markup: Markup, masked: Masked, judge: Judge, fixed: int) -> str:
+    """The text with each pair of tags around the words that translate those it was around.
+
+    One pair is placed after the other. The best few texts are kept: a pair that took the words of another shows only
+    when that one is placed.
+    """
+    texts, bare = [text], removed(text, markup.hidden)
+    belonging: dict[TagPair, Array] = {}
+    for pair in markup.pairs:
+        if pair.opening in text:
+            continue
+        texts = _places_for(texts, pair, markup, fixed)
+        if len(texts) > 1:
+            belonging[pair] = _belonging_to(pair, bare, markup, masked, judge)
+            fits = [sum(_fit(each, known, masked, odds) for known, odds in belonging.items()) for each in texts]
+            scores = np.array(judge.texts(texts)) + fits
+            texts = [texts[i] for i in np.argsort(-scores, kind="stable")[:KEPT]]
+    return texts[0]
 
 
-def _places_for(text: str, pair: TagPair, markup: Markup, fixed: int) -> list[str]:
-    """The text with a pair of tags at every place that it may take; around nothing only if there is no other."""
-    around = list(_enclosing(text, pair, markup, fixed))
+def _fit(text: str, pair: TagPair, masked: Masked, odds: Array) -> float:
+    """How well a pair of tags is placed: by the words that it is around, and by its distance from its source place."""
+    before = _letters(text[: pair.place(text)[0]])
+    inside = odds[before:][: _letters(pair.inside(text))]
+    return TRUST * float(inside.sum()) - TAG_DISTANCE * abs(_middle(text, pair) - _middle(masked.text, pair))
+
+
+def _middle(text: str, pair: TagPair) -> float:
+    """The share of a text's letters that stand before the middle of what a pair of tags is around."""
+    return (_share(text, pair.opening) + _share(text, pair.closing)) / 2
+
+
+def _places_for(texts: Sequence[str], pair: TagPair, markup: Markup, fixed: int) -> list[str]:
+    """The texts with a pair of tags at every place that it may take; around nothing only if there is no other."""
+    around = [found for text in texts for found in _enclosing(text, pair, markup, fixed)]
     nested = [found for found in around if markup.is_nested(found)]
     right = [found for found in nested if pair.encloses(found, markup.hidden)]
-    empty = _with(text, pair.opening + pair.closing, fixed, True)
+    empty = [found for text in texts for found in _with(text, pair.opening + pair.closing, fixed, True)]
     return right or nested or [found for found in empty if markup.is_nested(found)] or around
 
 
@@ -236,6 +250,16 @@ def _belonging(
         letters = _letters(word)
         odds += [math.log(share / (1 - share)) / max(1, letters)] * letters
     return np.array(odds)
+
+
+def _belonging_to(pair: TagPair, text: str, markup: Markup, masked: Masked, judge: Judge) -> Array:
+    """[letters] The same log-odds, of a translation without tags and emoji, for the words inside this pair of tags."""
+    if not text:
+        return np.zeros(0)
+    start, stop = pair.place(masked.text)
+    sources = (masked.text, masked.text[:start] + masked.text[stop:], masked.text[start:stop])
+    read = [removed(spaced(source), markup.hidden) for source in sources]
+    return _belonging(text, pair.words / max(1, markup.words), *(judge.words(source, text) for source in read))
 
 
 def _letters(text: str) -> int:
