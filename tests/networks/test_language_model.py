@@ -49,7 +49,7 @@ def test_every_parameter_has_its_derivative(settings: dict[str, Any]) -> None:
     gradient_check(small_language_model(perceptron_depth=2, **settings), LABELS).require()
 
 
-@pytest.mark.ledger("B-7.5-partial")
+@pytest.mark.ledger("B-7.5-partial", "L-10-uses")
 def test_there_are_three_classes_of_models() -> None:
     """Encoder and decoder, encoder alone, decoder alone: which attention each of them has."""
     networks = (small_transformer(), small_encoder(), small_language_model())
