@@ -43,7 +43,7 @@ def max_rows(x: Array, *, offsets: Array) -> tuple[Array, Backward]:
     lengths = np.diff(offsets)
     filled = lengths > 0
     highest = np.repeat(_per_sequence(np.maximum, x.real, offsets), lengths, axis=0)
-    chosen = (x.real == highest) | np.isnan(x.real)  # what is not a number is passed on
+    chosen = (x.real == highest) | np.isnan(x.real)  # NaN propagates
     candidates = np.where(chosen, np.arange(len(x))[:, None], len(x))
     first = _per_sequence(np.minimum, candidates, offsets)[filled]
     y = np.zeros((len(lengths), x.shape[1]), x.dtype)
