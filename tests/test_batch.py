@@ -86,3 +86,16 @@ def test_a_batch_cannot_be_rearranged():
 def test_what_targets_belong_to_is_refused_by_name(per):
     with pytest.raises(ConfigurationError, match=rf"per is 'position' or 'sample', got {per!r}"):
         Batch(np.arange(3), np.array([0, 2, 3]), targets=np.zeros(3), per=per)
+
+
+def test_shards_know_where_their_rows_and_sequences_stood():
+    labels, starts = np.arange(15), np.array([0, 5, 6, 6, 9, 15])
+    batch = Batch(labels, starts, source=Batch.pack([[1]] * 5))
+    for count in (1, 2, 3, 5):
+        for part in batch.shards(count):
+            sequences = slice(part.first_sequence, part.first_sequence + len(part))
+            np.testing.assert_array_equal(part.lengths, batch.lengths[sequences])
+            assert part.first_row == starts[part.first_sequence]
+            assert part.source.first_sequence == part.first_sequence
+    again = batch.shards(2)[1].shards(2)[1]  # a shard of a shard
+    assert (again.first_sequence, again.first_row) == (4, 9)

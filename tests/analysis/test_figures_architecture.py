@@ -92,6 +92,9 @@ def test_sizes_stand_where_they_act() -> None:
     assert decoder["Output perceptron"] == ["$d$ = 256 → $v_R$ = 9,000"]
     said = [text.get_text() for text in figure.axes[0].texts]
     assert said.count("× τ = 2") == 2
+    deeper = columns(architecture_figure(preset("small", 8, 8, hidden_layers=2)))[0]
+    shown = {texts[0]: texts[1:] for _, texts in deeper}
+    assert shown["Three perceptrons"] == ["$d$ = 64 → $d_p$ = 128 → $d_p$ = 128 → 64, relu"]
 
 
 @pytest.mark.parametrize("block", ["post", "pre"])

@@ -155,6 +155,7 @@ def test_an_option_that_no_kernel_knows_falls_back(numba: None) -> None:
     ("settings", "training", "decoding", "reason"),
     [
         ({"activation": "tanh"}, "graph", "step by step", "the kernels do not know activation = 'tanh'"),
+        ({"hidden_layers": 2}, "graph", "step by step", "the kernels do not know hidden_layers = '2'"),
         (
             {"positions": "one_hot", "maximum_length": 9},
             "graph",

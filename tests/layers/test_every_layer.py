@@ -19,6 +19,7 @@ from dragoman.layers import (
     Normalization,
     Perceptron,
     Positions,
+    RowEmbedding,
     SelfAttention,
 )
 
@@ -95,6 +96,13 @@ LAYERS: dict[str, Case] = {
         lambda i: FeedForward(6, 8, "relu", i),
         (X,),
         {"hidden.weights": (6, 8), "hidden.biases": (8,), "output.weights": (8, 6), "output.biases": (6,)},
+    ),
+    "feed-forward with two hidden layers": (
+        lambda i: FeedForward(6, 3, "tanh", i, 2),
+        (X,),
+        {"hidden.weights": (6, 3), "hidden.biases": (3,)}
+        | {"second_hidden.weights": (3, 3), "second_hidden.biases": (3,)}
+        | {"output.weights": (3, 6), "output.biases": (6,)},
     ),
     "normalization": (lambda i: Normalization(6, i), (X,), NORM),
     "thesis normalization": (lambda i: Normalization(6, i, "outside", 0.1), (X,), NORM),
@@ -175,6 +183,17 @@ def test_embedding_layer(positions: Positions) -> None:
         lambda initial: Embedding(VOCABULARY, 6, initial, positions, LONGEST, position_depth=2),
         (LABELS, POSITIONS, ForwardContext()),
         ENCODINGS[positions],
+    )
+
+
+@pytest.mark.parametrize("positions", ENCODINGS)
+def test_row_embedding_layer(positions: Positions) -> None:
+    arrays = {name: size for name, size in ENCODINGS[positions].items() if name != "table"}
+    width = ENCODINGS[positions]["table"][1]
+    check_layer(
+        lambda initial: RowEmbedding(6, 6, initial, positions, LONGEST, position_depth=2),
+        (X, POSITIONS, ForwardContext()),
+        {"weights": (6, width), "biases": (width,), **arrays},
     )
 
 

@@ -1,4 +1,4 @@
-"""The lecture's transformer, made of this package's blocks: a body of M blocks, and the head of a language model."""
+"""The lecture's transformer, made of this package's blocks: a body of M blocks without embedding and head."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from dragoman.batch import Batch
-from dragoman.graph import Array, value_of
-from dragoman.layers import Embedding, ForwardContext, Initializer, Layer, Positions
+from dragoman.graph import value_of
+from dragoman.layers import ForwardContext, Initializer, Layer
 from dragoman.networks import TransformerConfiguration
 from dragoman.networks.blocks import EncoderBlock, Stream
-from dragoman.operations import add, linear, softmax
+from dragoman.operations import add
 
 DEPTH = 6
 
@@ -40,22 +40,3 @@ class Body(Layer):
         for block in self.blocks:
             stream = block(stream, batch, ForwardContext())
         return stream.total if stream.update is None else add(stream.total, stream.update)
-
-
-class LanguageModel(Layer):
-    """Words to the probabilities of the word after each: embedding, body, and g_w . x for every word w."""
-
-    def __init__(self, vocabulary: int, masked: bool = True, positions: Positions = "half_sinusoid") -> None:
-        self.embedding = Embedding(vocabulary, DEPTH, Initializer(0, np.float64), positions)
-        self.body = Body(2, masked, positions=positions)
-        self.head = Embedding(vocabulary, DEPTH, Initializer(1, np.float64), "none")  # owns the table of the g_w
-
-    def features(self, words: list[int]) -> Any:
-        return self.body(self.embedding(np.array(words), np.arange(len(words)), ForwardContext()))
-
-    def __call__(self, words: list[int]) -> Any:
-        return linear(self.features(words), self.head.table, transposed=True)
-
-    def probabilities(self, words: list[int]) -> Array:
-        """[N, W]: row n is p(w_n+1 = w | w_1 ... w_n)"""
-        return value_of(softmax(self(words)))

@@ -9,7 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.errors import ConfigurationError
-from dragoman.networks import ARCHITECTURES, RecurrentConfiguration, Transformer, TransformerConfiguration, sizes
+from dragoman.networks import (
+    ARCHITECTURES,
+    ENCODERS,
+    LANGUAGE_MODELS,
+    EncoderConfiguration,
+    RecurrentConfiguration,
+    Transformer,
+    TransformerConfiguration,
+    sizes,
+)
 from dragoman.networks.encoder_decoder import EncoderDecoder
 
 VOCABULARIES = {"source_vocabulary": 7, "target_vocabulary": 7}
@@ -27,6 +36,7 @@ VOCABULARIES = {"source_vocabulary": 7, "target_vocabulary": 7}
     biases=st.booleans(),
     reach=st.integers(1, 5),
     reference=st.integers(5, 9),
+    hidden_layers=st.sampled_from([1, 2]),
 )
 def test_the_count_of_a_transformer(
     depth: int,
@@ -38,6 +48,7 @@ def test_the_count_of_a_transformer(
     biases: bool,
     reach: int,
     reference: int,
+    hidden_layers: Any,
 ) -> None:
     if positions in ("concatenated_sinusoid", "one_hot"):
         tied = "none"
@@ -52,6 +63,7 @@ def test_the_count_of_a_transformer(
         tied=tied,
         attention_biases=biases,
         relative_reach=reach,
+        hidden_layers=hidden_layers,
         source_vocabulary=reference if tied == "all" else 7,
         target_vocabulary=reference,
     )
@@ -66,6 +78,45 @@ def test_the_count_of_a_recurrent_network(name: str, layers: int, score: str) ->
     settings = {**architecture.named, "depth": 3, "units": 4, "layers": layers, "score": score}
     configuration = architecture.configured(settings, {"source_vocabulary": 7, "target_vocabulary": 9})
     assert configuration.count() == architecture.build(configuration).count()
+
+
+SIZES: dict[str, list[dict[str, int]]] = {
+    "encoders": [{"vocabulary": 7, "outputs": 3}, {"inputs": 4, "outputs": 3}],
+    "language models": [{"vocabulary": 7}],
+}
+
+
+@pytest.mark.parametrize("size", ["small", "medium", "large"])
+@pytest.mark.parametrize("name", ["transformer", "rnn", "lstm", "gru"])
+@pytest.mark.parametrize("family", SIZES)
+def test_every_preset_of_encoders_and_language_models(family: str, name: str, size: str) -> None:
+    architecture: Any = {"encoders": ENCODERS, "language models": LANGUAGE_MODELS}[family][name]
+    settings = architecture.settings(**{**architecture.presets[size], **architecture.named}).model_dump()
+    for sizes_of_data in SIZES[family]:
+        configuration = architecture.configured(settings, sizes_of_data)
+        network = architecture.build(configuration, seed=3)
+        assert configuration.count() == network.count()
+        assert type(network) is architecture.network
+        assert configuration.summary()
+
+
+@pytest.mark.parametrize("change", ["layers", "depth", "labels", "all at the limit"])
+@pytest.mark.parametrize("name", ["transformer", "gru"])
+@pytest.mark.parametrize("family", SIZES)
+def test_an_encoder_or_language_model_that_no_computer_can_hold_is_refused(family: str, name: str, change: str) -> None:
+    architecture: Any = {"encoders": ENCODERS, "language models": LANGUAGE_MODELS}[family][name]
+    wanted = {"vocabulary": 7} | ({"outputs": 3} if family == "encoders" else {})
+    wanted |= {key.replace("source_", "").replace("target_", ""): value for key, value in HUGE[change].items()}
+    if name == "transformer":
+        wanted.pop("units", None)
+    with pytest.raises(ConfigurationError, match=r"less than or equal to|GB of memory, this computer has .* GB"):
+        architecture.build(architecture.configured(architecture.named, wanted))
+
+
+@pytest.mark.parametrize("settings", [{"inputs": 10**9}, {"inputs": 3, "outputs": 10**9}, {"hidden_layers": 10**9}])
+def test_every_size_of_an_encoder_has_a_limit(settings: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError):
+        EncoderConfiguration(**({"outputs": 3} | settings))
 
 
 HUGE: dict[str, dict[str, Any]] = {

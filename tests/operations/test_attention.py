@@ -20,15 +20,19 @@ every_head_count = pytest.mark.parametrize("heads", [1, 2, 4])
 
 
 @st.composite
-def cases(draw, longest=3):
-    """Inputs and options of `attend`: self or cross, causal or not, scaled or not, with or without distances."""
+def cases(draw, longest=3, free=False):
+    """Inputs and options of `attend`: self or cross, causal or not, scaled or not, with or without distances.
+
+    free: a head's values have a width of their own
+    """
     rng, heads = draw(generators()), draw(st.sampled_from((1, 2, 4)))
     depth = heads * draw(sizes(1, 2))
     options = {"heads": heads, "causal": draw(st.booleans()), "scaled": draw(st.booleans())}
     options["offsets"] = memory = draw(offsets(high=longest))
     if draw(st.booleans()):
         options["memory_offsets"] = memory = draw(offsets(count=len(memory) - 1, high=longest))
-    shapes = [(options["offsets"][-1], depth), (memory[-1], depth), (memory[-1], depth)]
+    width = heads * draw(sizes(1, 3)) if free else depth
+    shapes = [(options["offsets"][-1], depth), (memory[-1], depth), (memory[-1], width)]
     if draw(st.booleans()):
         shapes.append((heads, draw(st.sampled_from((1, 3, 5)))))
     return [rng.standard_normal(shape) for shape in shapes], options
@@ -36,12 +40,12 @@ def cases(draw, longest=3):
 
 def naive(q, k, v, bias=None, *, offsets, memory_offsets=None, heads, causal=False, scaled=True):
     """One sequence, one head, one query at a time. Returns the output and {(sequence, head, query): weights}."""
-    width = q.shape[1] // heads
-    output, weights = np.zeros_like(q), {}
+    width, value_width = q.shape[1] // heads, v.shape[1] // heads
+    output, weights = np.zeros((len(q), v.shape[1])), {}
     memory = offsets if memory_offsets is None else memory_offsets
     for b, ((start, stop), (first, last)) in enumerate(zip(pairwise(offsets), pairwise(memory), strict=True)):
         for r in range(heads):
-            columns = slice(r * width, (r + 1) * width)
+            columns, taken = (slice(r * m, (r + 1) * m) for m in (width, value_width))
             for i in range(stop - start):
                 scores = []
                 for c in range(last - first):
@@ -54,13 +58,13 @@ def naive(q, k, v, bias=None, *, offsets, memory_offsets=None, heads, causal=Fal
                 if scores:
                     e = np.exp(np.array(scores) - max(scores))
                     weights[b, r, i] = e / e.sum()
-                    output[start + i, columns] = weights[b, r, i] @ v[first:last, columns]
+                    output[start + i, taken] = weights[b, r, i] @ v[first:last, taken]
     return output, weights
 
 
 @pytest.mark.ledger("T-3.2-II-self-cross", "T-3.2-II-scores", "T-3.2-II-mask", "T-3.2-II-weights", "T-3.2-II-outputs")
 @settings(max_examples=60)
-@given(cases(longest=4))
+@given(cases(longest=4, free=True))
 def test_values_are_those_of_plain_loops(case):
     inputs, options = case
     output, weights = naive(*inputs, **options)
@@ -76,7 +80,7 @@ def test_values_are_those_of_plain_loops(case):
 
 @pytest.mark.ledger("T-4.3.22-dV", "T-4.3.25-dQ", "T-4.3.26-dK", "T-4.3-maskgrad", "T-L27")
 @settings(max_examples=60)
-@given(cases())
+@given(cases(free=True))
 def test_gradient(case):
     inputs, options = case
     gradient_check(attend, *inputs, **options).require()
@@ -370,3 +374,23 @@ def test_parameters_do_not_depend_on_the_heads(layer):
 def test_heads_must_divide_the_depth():
     with pytest.raises(ShapeError, match="3 heads do not divide the depth 4"):
         attend(*[np.ones((1, 4))] * 3, offsets=np.array([0, 1]), heads=3)
+    with pytest.raises(ShapeError, match="2 heads do not divide the depth 5"):
+        attend(*[np.ones((1, 4))] * 2, np.ones((1, 5)), offsets=np.array([0, 1]), heads=2)
+
+
+@pytest.mark.ledger("B-7.25eq", "B-7.26eq")
+def test_heads_of_the_book_have_free_widths():
+    """m = 2 columns of a query or key, m_v = 3 of a value, two heads: the printed sums, head by head."""
+    rng = np.random.default_rng(0)
+    x, w_q, w_k, w_v = rng.standard_normal((4, 5)), *(rng.standard_normal((2, 5, m)) for m in (2, 2, 3))
+    w_c = rng.standard_normal((2, 3, 5))
+    expected = np.zeros((4, 5))
+    for h in range(2):
+        for t in range(4):
+            scores = [np.exp((x[t] @ w_q[h]) @ (x[tau] @ w_k[h]) / np.sqrt(2)) for tau in range(4)]
+            u = sum(s / sum(scores) * (x[tau] @ w_v[h]) for tau, s in enumerate(scores))
+            expected[t] += u @ w_c[h]
+    q, k, v = (x @ np.concatenate(list(w), axis=1) for w in (w_q, w_k, w_v))
+    u = attend(q, k, v, offsets=np.array([0, 4]), heads=2)
+    assert u.shape == (4, 6)
+    np.testing.assert_allclose(u @ np.concatenate(list(w_c)), expected, rtol=1e-12)

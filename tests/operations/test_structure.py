@@ -17,7 +17,6 @@ from dragoman.operations import (
     appended_offsets,
     appended_rows,
     concatenate_columns,
-    mean_rows,
     reshape,
     take_rows,
     transpose,
@@ -70,14 +69,6 @@ def test_take_rows_refuses_a_row_that_is_not_there(row):
         take_rows(np.ones((5, 2)), rows=np.array([0, row]))
 
 
-@given(offsets(), generators())
-def test_mean_rows_of_each_sequence(starts, rng):
-    x = rng.standard_normal((starts[-1], 3))
-    expected = [x[a:b].mean(axis=0) if b > a else np.zeros(3) for a, b in pairwise(starts)]
-    np.testing.assert_allclose(mean_rows(x, offsets=starts), expected, rtol=1e-12, atol=1e-14)
-    gradient_check(mean_rows, x, offsets=starts).require()
-
-
 @pytest.mark.ledger("N-2.1-vec", "N-2.1-matderiv")
 @given(arrays(2, 3), arrays(2, 3))
 def test_vect_reads_row_by_row_and_folds_back(w, c):
@@ -102,7 +93,6 @@ def test_a_row_taken_twice_collects_both_deltas():
     gradient_check(take_rows, np.random.default_rng(0).standard_normal((4, 3)), rows=np.array([2, 0, 2])).require()
 
 
-@pytest.mark.parametrize("call", [mean_rows, lambda x, offsets: append_row(x, np.ones(2), offsets=offsets)])
-def test_sequences_cover_the_rows_exactly(call):
+def test_sequences_cover_the_rows_exactly():
     with pytest.raises(ShapeError, match=r"x has shape \(3, 2\), but the offsets end at 1"):
-        call(np.ones((3, 2)), offsets=np.array([0, 1]))
+        append_row(np.ones((3, 2)), np.ones(2), offsets=np.array([0, 1]))

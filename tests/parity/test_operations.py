@@ -219,11 +219,11 @@ def batches(draw):
 @both_precisions
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("distances", [0, 5])
-@given(rng=generators(), batch=batches(), width=sizes(1, 3))
-def test_attend(dtype, causal, distances, rng, batch, width):
+@given(rng=generators(), batch=batches(), width=sizes(1, 3), value_width=sizes(1, 3))
+def test_attend(dtype, causal, distances, rng, batch, width, value_width):
     starts, memory, heads = batch
-    d = heads * width
-    shapes = [(starts[-1], d), (memory[-1], d), (memory[-1], d), *([(heads, distances)] if distances else [])]
+    d, e = heads * width, heads * value_width
+    shapes = [(starts[-1], d), (memory[-1], d), (memory[-1], e), *([(heads, distances)] if distances else [])]
     assert_parity(
         lambda *x: ours.attend(*x, offsets=starts, memory_offsets=memory, heads=heads, causal=causal),
         lambda q, k, v, bias=None: padded_attention(q, k, v, bias, starts, memory, heads, causal),
@@ -248,3 +248,18 @@ def test_attend_self_and_cross(dtype, rng, batch):
         normal(rng, (starts[-1], 4), (memory[-1], 8)),
         dtype,
     )
+
+
+@both_precisions
+@given(rng=generators(), starts=offsets(low=1, high=5), d=sizes(1, 4))
+def test_pooling(dtype, rng, starts, d):
+    def each(function):
+        return lambda x, *rest: torch.stack([function(rows, *rest) for rows in x.split(np.diff(starts).tolist())])
+
+    def attended(rows, query):
+        return (rows @ query).softmax(dim=0) @ rows
+
+    x, query = normal(rng, (starts[-1], d), (d,))
+    assert_parity(lambda x: ours.mean_rows(x, offsets=starts), each(lambda rows: rows.mean(dim=0)), [x], dtype)
+    assert_parity(lambda x: ours.max_rows(x, offsets=starts), each(lambda rows: rows.max(dim=0).values), [x], dtype)
+    assert_parity(lambda x, q: ours.attention_pool(x, q, offsets=starts), each(attended), [x, query], dtype)

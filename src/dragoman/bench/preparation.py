@@ -104,6 +104,8 @@ def _check_known_to_peers(c: TransformerConfiguration) -> None:
         wrong.append(f"normalization '{c.normalization}'")
     if c.activation != "relu":
         wrong.append(f"activation '{c.activation}'")
+    if c.hidden_layers != 1:
+        wrong.append(f"{c.hidden_layers} hidden layers")
     if not c.attention_biases:
         wrong.append("attention without biases")
     if wrong:

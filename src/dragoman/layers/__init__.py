@@ -3,8 +3,9 @@
 from dragoman.layers.attention import CrossAttention, SelfAttention
 from dragoman.layers.attentional_decoder import AttentionalDecoder
 from dragoman.layers.cache import CrossKV, KVCache
+from dragoman.layers.carried import CarriedStates
 from dragoman.layers.embedding import Embedding, Positions, RowEmbedding
-from dragoman.layers.layer import CarriedStates, ForwardContext, Initializer, Layer
+from dragoman.layers.layer import ForwardContext, Initializer, Layer
 from dragoman.layers.normalization import Normalization
 from dragoman.layers.perceptron import FeedForward, Perceptron
 from dragoman.layers.pooling import Pooling, PoolingKind

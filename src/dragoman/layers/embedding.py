@@ -184,15 +184,16 @@ class RowEmbedding(Positioned):
         self.biases = Parameter(initial.zeros(width))
         super().__init__(depth, initial, positions, maximum_length, position_depth, dropout, site, joint_activation)
 
-    def __call__(self, rows: Array, positions: Array, run: ForwardContext, first_row: int = 0) -> Value:
+    def __call__(self, rows: Value, positions: Array, run: ForwardContext, first_row: int = 0) -> Value:
         """rows [N, inputs], positions [N] -> [N, d]"""
         weights = value_of(self.weights)
-        if rows.ndim == 1 and not len(rows):
-            rows = rows.reshape(0, len(weights))  # a batch of empty sequences does not know the width of its rows
-        if rows.ndim != 2 or rows.shape[1] != len(weights):
+        if rows.shape == (0,):
+            rows = np.zeros((0, len(weights)))  # a batch of empty sequences does not know the width of its rows
+        if len(rows.shape) != 2 or rows.shape[1] != len(weights):
             raise ShapeError(f"expected rows of {len(weights)} real numbers, got an array of shape {rows.shape}")
-        x = linear(rows.astype(weights.real.dtype, copy=False), self.weights, self.biases)
-        return self._place(x, positions, run, first_row)
+        if isinstance(rows, np.ndarray) and rows.dtype.kind != "c":
+            rows = rows.astype(weights.real.dtype, copy=False)
+        return self._place(linear(rows, self.weights, self.biases), positions, run, first_row)
 
 
 def _fixed_table(

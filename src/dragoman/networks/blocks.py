@@ -95,8 +95,8 @@ class Layout(NamedTuple):
     first_row: int
 
 
-class Laid(Protocol):
-    """A Layout, or a batch, which has one."""
+class Packed(Protocol):
+    """Rows packed one after the other: those of a batch, or others with a Layout."""
 
     @property
     def offsets(self) -> Array: ...
@@ -152,7 +152,7 @@ class EncoderBlock(Block):
         self.perceptron = _perceptron(c, initial)
         self.perceptron_normalization = new_normalization(c, initial, sites)
 
-    def __call__(self, stream: Stream, batch: Laid, run: ForwardContext) -> Stream:
+    def __call__(self, stream: Stream, batch: Packed, run: ForwardContext) -> Stream:
         return self._sublayers(lambda x: self.self_attention(x, batch.offsets, run), stream, run, batch.first_row)
 
     def step(self, stream: Stream, past: KVCache) -> tuple[Stream, KVCache]:

@@ -114,7 +114,7 @@ class RecurrentEncoder(EncodingNetwork):
         return
 
     def attention(self, batch: Batch) -> dict[str, Array]:
-        """It looks nowhere."""
+        """Empty: there is no attention in it."""
         return {}
 
 
@@ -212,5 +212,5 @@ class RecurrentLanguageModel(Network):
         return
 
     def attention(self, batch: Batch) -> dict[str, Array]:
-        """It looks nowhere."""
+        """Empty: there is no attention in it."""
         return {}

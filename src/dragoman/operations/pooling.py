@@ -43,7 +43,8 @@ def max_rows(x: Array, *, offsets: Array) -> tuple[Array, Backward]:
     lengths = np.diff(offsets)
     filled = lengths > 0
     highest = np.repeat(_per_sequence(np.maximum, x.real, offsets), lengths, axis=0)
-    candidates = np.where(x.real < highest, len(x), np.arange(len(x))[:, None])  # not "==": NaN is passed on
+    chosen = (x.real == highest) | np.isnan(x.real)  # NaN propagates
+    candidates = np.where(chosen, np.arange(len(x))[:, None], len(x))
     first = _per_sequence(np.minimum, candidates, offsets)[filled]
     y = np.zeros((len(lengths), x.shape[1]), x.dtype)
     y[filled] = np.take_along_axis(x, first, axis=0)

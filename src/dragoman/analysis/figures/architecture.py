@@ -85,8 +85,9 @@ def _attention(c: TransformerConfiguration, name: str, relative: bool = False) -
 
 
 def _perceptrons(c: TransformerConfiguration) -> Part:
-    detail = f"$d$ = {c.depth} → $d_p$ = {c.perceptron_depth} → {c.depth}, {c.activation}"
-    return Part("perceptron", "Two perceptrons", detail)
+    hidden = " → ".join([f"$d_p$ = {c.perceptron_depth}"] * c.hidden_layers)
+    name = "Two perceptrons" if c.hidden_layers == 1 else "Three perceptrons"
+    return Part("perceptron", name, f"$d$ = {c.depth} → {hidden} → {c.depth}, {c.activation}")
 
 
 def _final(c: TransformerConfiguration) -> list[Part]:
