@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-from dragoman.cli.train import next_commands
 from dragoman.data.toys import _Size
 from dragoman.tasks import decisions
 from dragoman.tasks.configuration import TrainingConfiguration, configuration, read_toml
 from dragoman.tasks.model import load_metadata
 from dragoman.tasks.planning import Speed
+from dragoman.tasks.task import find_task
 from dragoman.tasks.training import locked
 from dragoman.tasks.translation.testing import save_testing
 from tests.cli.running import COMMAND, Run, dragoman, start
@@ -440,7 +440,7 @@ def test_the_next_command_can_be_pasted(
     monkeypatch.chdir(tmp_path)
     Path("m").mkdir()
     save_testing(pairs, Path("m"))
-    first, *others = next_commands(Path("m"))
+    first, *others = find_task().next_commands(Path("m"))
     assert first == f"dragoman translate {expected}"
     assert others == (["dragoman evaluate m"] if pairs else [])
 
