@@ -16,7 +16,8 @@ from dragoman.engines.numba.ops.arguments import NO_NUMBERS, NO_ROWS, REAL, pack
 from dragoman.engines.numba.recurrent import gru as gru_kernels
 from dragoman.engines.numba.recurrent import lstm as lstm_kernels
 from dragoman.engines.numba.recurrent import rnn as rnn_kernels
-from dragoman.engines.numba.recurrent.time_steps import states_before
+from dragoman.engines.numba.recurrent.lstm import LSTMState
+from dragoman.engines.numba.recurrent.time_steps import TimeSteps, states_before
 from dragoman.graph import Array, DeferredGradient
 
 ENGINE = "numba"
@@ -81,14 +82,14 @@ def rnn(
         return NotImplemented
     kind, samples = x.dtype, len(offsets) - 1
     gemms, ends = _gemms(kind, offsets), offsets.astype(np.int64, copy=False)
-    w, start = np.ascontiguousarray(weights), _or_empty(initial, kind)
+    steps, w, start = TimeSteps(ends, reverse, cut or 0), np.ascontiguousarray(weights), _or_empty(initial, kind)
     h, slopes, final = np.empty(x.shape, kind), np.empty(x.shape, kind), np.empty((samples, len(w)), kind)
-    rnn_kernels.forward(gemms, np.ascontiguousarray(x), w, start, chosen, ends, reverse, h, final, slopes)
+    rnn_kernels.forward(gemms, np.ascontiguousarray(x), w, start, chosen, steps, h, final, slopes)
 
     def backward(dh: Array | None, dfinal: Array | None) -> tuple[Array, DeferredGradient, Array | None]:
         dx, dinitial = slopes, _like(initial, kind)
         deltas = _or_empty(dh, kind), _or_empty(dfinal, kind)
-        rnn_kernels.backward(gemms, w, start, ends, reverse, cut or 0, dx, *deltas, dinitial)
+        rnn_kernels.backward(gemms, w, start, steps, dx, *deltas, dinitial)
         dweights = _weights_derivative(h, start, ends, reverse, dx, w)
         return dx, dweights, None if initial is None else dinitial
 
@@ -108,26 +109,25 @@ def lstm(
 ) -> Any:
     if not _fits(4, x, weights, (initial, initial_cell), offsets, cut):
         return NotImplemented
-    kind, m = x.dtype, len(weights)
+    kind, m, samples = x.dtype, len(weights), len(offsets) - 1
     gemms, ends = _gemms(kind, offsets), offsets.astype(np.int64, copy=False)
-    w, start, start_cell = np.ascontiguousarray(weights), _or_empty(initial, kind), _or_empty(initial_cell, kind)
-    h, c, gates = np.empty((len(x), m), kind), np.empty((len(x), m), kind), np.empty(x.shape, kind)
-    final, final_cell = (np.empty((len(offsets) - 1, m), kind) for _ in range(2))
-    lstm_kernels.forward(
-        gemms, np.ascontiguousarray(x), w, start, start_cell, ends, reverse, h, c, final, final_cell, gates
-    )
+    steps, w = TimeSteps(ends, reverse, cut or 0), np.ascontiguousarray(weights)
+    start = LSTMState(_or_empty(initial, kind), _or_empty(initial_cell, kind))
+    states, gates = LSTMState(np.empty((len(x), m), kind), np.empty((len(x), m), kind)), np.empty(x.shape, kind)
+    final = LSTMState(np.empty((samples, m), kind), np.empty((samples, m), kind))
+    lstm_kernels.forward(gemms, np.ascontiguousarray(x), w, start, steps, states, final, gates)
 
     def backward(
         dh: Array | None, dc: Array | None, dfinal: Array | None, dfinal_cell: Array | None
     ) -> tuple[Array, DeferredGradient, Array | None, Array | None]:
-        deltas = (_or_empty(delta, kind) for delta in (dh, dc, dfinal, dfinal_cell))
-        dinitial, dcell = _like(initial, kind), _like(initial_cell, kind)
-        lstm_kernels.backward(gemms, w, start, start_cell, ends, reverse, cut or 0, c, gates, *deltas, dinitial, dcell)
+        deltas = (LSTMState(_or_empty(h, kind), _or_empty(c, kind)) for h, c in ((dh, dc), (dfinal, dfinal_cell)))
+        dinitial = LSTMState(_like(initial, kind), _like(initial_cell, kind))
+        lstm_kernels.backward(gemms, w, start, steps, states.c, gates, *deltas, dinitial)
         dx = gates
-        dweights = _weights_derivative(h, start, ends, reverse, dx, w)
-        return dx, dweights, None if initial is None else dinitial, None if initial_cell is None else dcell
+        dweights = _weights_derivative(states.h, start.h, ends, reverse, dx, w)
+        return dx, dweights, None if initial is None else dinitial.h, None if initial_cell is None else dinitial.c
 
-    return (h, c, final, final_cell), backward
+    return (*states, *final), backward
 
 
 @operations.gru.register(ENGINE)
@@ -145,16 +145,16 @@ def gru(
         return NotImplemented
     kind, m, after = x.dtype, len(weights), biases is not None
     gemms, ends = _gemms(kind, offsets), offsets.astype(np.int64, copy=False)
-    w, start = np.ascontiguousarray(weights), _or_empty(initial, kind)
+    steps, w, start = TimeSteps(ends, reverse, cut or 0), np.ascontiguousarray(weights), _or_empty(initial, kind)
     b = NO_NUMBERS[kind] if biases is None else np.ascontiguousarray(biases)
     h, reached, gates = np.empty((len(x), m), kind), np.empty((len(x), m), kind), np.empty(x.shape, kind)
-    final = np.empty((len(offsets) - 1, m), kind)
-    gru_kernels.forward(gemms, np.ascontiguousarray(x), w, start, b, ends, reverse, h, final, gates, reached)
+    saved, final = gru_kernels.Saved(h, gates, reached), np.empty((len(offsets) - 1, m), kind)
+    gru_kernels.forward(gemms, np.ascontiguousarray(x), w, start, b, steps, final, saved)
 
     def backward(dh: Array | None, dfinal: Array | None) -> tuple[Array, DeferredGradient, Array | None, Array | None]:
         dx, dinitial, dbiases = gates, _like(initial, kind), np.empty_like(b)
         deltas = _or_empty(dh, kind), _or_empty(dfinal, kind)
-        gru_kernels.backward(gemms, w, start, b, ends, reverse, cut or 0, h, dx, reached, *deltas, dinitial, dbiases)
+        gru_kernels.backward(gemms, w, start, b, steps, saved, *deltas, dinitial, dbiases)
 
         def write(out: Array, add: bool, *_: int) -> None:
             before, way = states_before(h, start, ends, reverse), gemm_addresses(kind)

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dragoman.engines.numba.jit import inlined, kernel
 from dragoman.engines.numba.simd.elementwise import exponential
 from dragoman.engines.numba.threads.spin_gate import acquire, release
+from dragoman.graph import Array
+
+
+class AdditiveInputs(NamedTuple):
+    """Queries, keys, score weights and values, or their derivatives."""
+
+    q: Array
+    k: Array
+    w: Array
+    v: Array
 
 
 @inlined
@@ -18,9 +28,10 @@ def _tanh(x: Any, one: Any, two: Any) -> Any:
 
 
 @kernel
-def forward(q: Any, k: Any, w: Any, v: Any, offsets: Any, memory_offsets: Any, y: Any, weights: Any) -> None:
+def forward(inputs: AdditiveInputs, offsets: Any, memory_offsets: Any, y: Any, weights: Any) -> None:
     """weights: the attention weights of all queries, concatenated"""
     release()
+    q, k, w, v = inputs
     zero, one, two = q.dtype.type(0), q.dtype.type(1), q.dtype.type(2)
     place = 0
     for s in range(offsets.shape[0] - 1):
@@ -51,22 +62,18 @@ def forward(q: Any, k: Any, w: Any, v: Any, offsets: Any, memory_offsets: Any, y
 
 @kernel
 def backward(
-    q: Any,
-    k: Any,
-    w: Any,
-    v: Any,
+    inputs: AdditiveInputs,
     offsets: Any,
     memory_offsets: Any,
     y: Any,
     weights: Any,
     dy: Any,
-    dq: Any,
-    dk: Any,
-    dw: Any,
-    dv: Any,
+    derivatives: AdditiveInputs,
 ) -> None:
-    """dq, dk, dw and dv start at 0; sum_j p_j dp_j = dy . y"""
+    """derivatives start at 0; sum_j p_j dp_j = dy . y"""
     release()
+    q, k, w, v = inputs
+    dq, dk, dw, dv = derivatives
     zero, one, two = q.dtype.type(0), q.dtype.type(1), q.dtype.type(2)
     place = 0
     for s in range(offsets.shape[0] - 1):
