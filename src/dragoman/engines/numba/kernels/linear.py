@@ -80,7 +80,7 @@ def linear_cross_entropy(
     w: Any,
     transposed: Any,
     biases: Any,
-    targets: WeightedTargets,
+    targets: Any,
     delta: Any,
     dx: Any,
     dw: Any,
@@ -91,13 +91,14 @@ def linear_cross_entropy(
     dw  empty if delta has all rows: then it is computed from delta later
     """
     release()
+    labels, weights, total, smoothing = targets
     error, hits = 0.0, 0.0
     dbiases[:] = 0
     for first in range(0, x.shape[0], delta.shape[0]):
         end = min(first + delta.shape[0], x.shape[0])
         rows, logits = x[first:end], delta[: end - first]
         matmul(gemms, rows, NOT_TRANSPOSED, w, transposed, biases, logits)
-        some = WeightedTargets(targets.labels[first:end], targets.weights[first:end], targets.total, targets.smoothing)
+        some = WeightedTargets(labels[first:end], weights[first:end], total, smoothing)
         more, right = cross_entropy_rows(logits, dbiases, some)
         error += more
         hits += right

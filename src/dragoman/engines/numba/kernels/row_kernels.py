@@ -17,7 +17,7 @@ S16, S15 = np.uint32(16), np.uint32(15)
 
 
 class DropoutMask(NamedTuple):
-    """The mask of operations.dropout, its scale in the precision of the rows."""
+    """The mask of operations.dropout. Python passes a plain tuple, which numba recognizes faster."""
 
     enabled: bool
     key: np.uint32
@@ -55,8 +55,9 @@ def drop_row(row: Any, i: Any, dropout: DropoutMask) -> None:
 
 
 @kernel
-def drop_rows(x: Any, y: Any, dropout: DropoutMask) -> None:
+def drop_rows(x: Any, y: Any, mask: Any) -> None:
     release()
+    dropout = DropoutMask(*mask)
     for i in range(x.shape[0]):
         source, row = x[i], y[i]
         row_key = mask_key(dropout, i)
@@ -152,7 +153,7 @@ def add_normalize_rows(
 @kernel
 def add_normalize(*given: Any) -> None:
     release()
-    add_normalize_rows(*given)
+    add_normalize_rows(*given[:-1], DropoutMask(*given[-1]))
     acquire()
 
 
@@ -242,7 +243,7 @@ def normalize_rows_backward(
 @kernel
 def normalize_backward(*given: Any) -> None:
     release()
-    normalize_rows_backward(*given)
+    normalize_rows_backward(*given[:-1], DropoutMask(*given[-1]))
     acquire()
 
 
@@ -275,15 +276,15 @@ def embed_rows(
 @kernel
 def embed(*given: Any) -> None:
     release()
-    embed_rows(*given)
+    embed_rows(*given[:-1], DropoutMask(*given[-1]))
     acquire()
 
 
 @kernel
-def scatter(dy: Any, labels: Any, factor: Any, dtable: Any, add: Any, dropout: DropoutMask, buffer: Any) -> None:
+def scatter(dy: Any, labels: Any, factor: Any, dtable: Any, add: Any, mask: Any, buffer: Any) -> None:
     """dtable[label] += factor * mask * dy, row after row; without `add`, dtable starts at 0"""
     release()
-    d = dy.shape[1]
+    d, dropout = dy.shape[1], DropoutMask(*mask)
     if not add:
         dtable[:] = 0
     for i in range(labels.shape[0]):

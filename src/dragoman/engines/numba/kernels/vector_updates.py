@@ -29,9 +29,10 @@ class AdamStep(NamedTuple):
 
 
 @kernel
-def adam(theta: Any, gradient: Any, m: Any, v: Any, step: AdamStep) -> None:
-    """Algorithm 5.5"""
+def adam(theta: Any, gradient: Any, m: Any, v: Any, numbers: Any) -> None:
+    """Algorithm 5.5; numbers: of an AdamStep (a plain tuple, which numba recognizes faster)"""
     release()
+    step = AdamStep(*numbers)
     for i in range(theta.size):
         g = gradient[i] * step.factor
         first = step.beta1 * m[i] + step.rest1 * g

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from dragoman.engines.numba.jit import short_kernel
-from dragoman.engines.numba.kernels.row_kernels import DropoutMask
 from dragoman.graph import Array
 from dragoman.operations.dropout import Dropout
 
@@ -15,6 +14,7 @@ REAL = (np.dtype(np.float32), np.dtype(np.float64))
 NO_ROWS = {kind: np.zeros((0, 0), kind) for kind in REAL}
 NO_NUMBERS = {kind: np.zeros(0, kind) for kind in REAL}
 NO_LABELS = np.zeros(0, np.int64)
+NONE_DROPPED = (False, np.uint32(0), 0, np.uint32(0))
 
 
 def matrices(*arrays: Array | None) -> bool:
@@ -63,9 +63,9 @@ def packed(rows: Array, offsets: Array) -> bool:
     return longest_of(rows, offsets) >= 0
 
 
-def dropout_mask(dropout: Dropout | None, kind: Any) -> DropoutMask:
-    """Dropout as kernels take it."""
+def dropout_mask(dropout: Dropout | None, kind: Any) -> tuple[Any, ...]:
+    """The fields of a DropoutMask."""
     if dropout is None:
-        return DropoutMask(False, np.uint32(0), 0, np.uint32(0), kind.type(1))
+        return (*NONE_DROPPED, kind.type(1))
     threshold = np.uint32(dropout.rate * 2**32)
-    return DropoutMask(True, np.uint32(dropout.key), dropout.first_row, threshold, kind.type(1 / (1 - dropout.rate)))
+    return True, np.uint32(dropout.key), dropout.first_row, threshold, kind.type(1 / (1 - dropout.rate))

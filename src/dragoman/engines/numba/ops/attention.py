@@ -8,7 +8,6 @@ import numpy as np
 
 from dragoman import operations
 from dragoman.engines.numba.kernels.attention import additive, scalar, simd
-from dragoman.engines.numba.kernels.attention.arguments import AttentionSpec, Columns
 from dragoman.engines.numba.ops.arguments import longest_of, matrices, packed
 from dragoman.graph import Array, Backward
 
@@ -142,7 +141,7 @@ def _attend(
     scale = kind.type(width**-0.5 if scaled else 1.0)
     ends, memory_ends = offsets.astype(np.int64, copy=False), memory_offsets.astype(np.int64, copy=False)
     added = scalar.NO_BIAS[kind] if bias is None else bias
-    spec = AttentionSpec(ends, memory_ends, heads, causal, scale, added)
+    spec = ends, memory_ends, heads, causal, scale, added  # AttentionSpec
     y, lse = np.empty((len(q), depth), kind), np.empty((len(q), heads), kind)
     wide = kind == np.float32 and width % 8 == 0
 
@@ -150,7 +149,7 @@ def _attend(
         """Flat for the SIMD kernels."""
         return matrix.reshape(-1) if wide else matrix
 
-    columns = Columns(shaped(q), 0, q.shape[1]), Columns(shaped(kv), k0, kv.shape[1])
+    columns = (shaped(q), 0, q.shape[1]), (shaped(kv), k0, kv.shape[1])  # Columns
     if wide:
         work = np.empty(longest * (2 * width + 1), kind)
         simd.forward(head_vectors_of(width), *columns, spec, shaped(y), lse, work)
@@ -176,7 +175,7 @@ def _attend(
 def attend_additive(
     queries: Array, keys: Array, score_weights: Array, values: Array, *, offsets: Array, memory_offsets: Array
 ) -> Any:
-    arrays = additive.AdditiveInputs(queries, keys, score_weights, values)
+    arrays = (queries, keys, score_weights, values)
     if not matrices(*arrays) or not _additive_fits(*arrays, offsets, memory_offsets):
         return NotImplemented
     ends, memory_ends = offsets.astype(np.int64, copy=False), memory_offsets.astype(np.int64, copy=False)
@@ -185,7 +184,7 @@ def attend_additive(
     additive.forward(arrays, ends, memory_ends, y, weights)
 
     def derivatives(dy: Array) -> tuple[Array, ...]:
-        found = additive.AdditiveInputs(*map(np.zeros_like, arrays))
+        found = tuple(np.zeros_like(array) for array in arrays)
         additive.backward(arrays, ends, memory_ends, y, weights, np.ascontiguousarray(dy), found)
         return found
 

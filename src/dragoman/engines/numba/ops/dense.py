@@ -15,7 +15,6 @@ from dragoman.engines.numba.gemm.packed_weights import PANEL
 from dragoman.engines.numba.kernels import cross_entropy as cross_entropy_kernels
 from dragoman.engines.numba.kernels import linear as linear_kernels
 from dragoman.engines.numba.kernels import row_kernels
-from dragoman.engines.numba.kernels.cross_entropy import WeightedTargets
 from dragoman.engines.numba.ops.arguments import NO_LABELS, NO_NUMBERS, NO_ROWS, dropout_mask, matrices, within
 from dragoman.graph import Array, DeferredGradient
 from dragoman.operations.dropout import Dropout
@@ -234,8 +233,8 @@ def checked_labels(operation: str, labels: Array, size: int) -> Array:
 
 def _checked_targets(
     shape: tuple[int, ...], kind: Any, targets: Array, weights: Array | None, smoothing: float, total: float | None
-) -> WeightedTargets | None:
-    """As the kernels take them; None if they do not support these."""
+) -> tuple[Array, Array, float, float] | None:
+    """The fields of WeightedTargets; None if the kernels do not support these."""
     if len(shape) != 2 or not shape[0] or not shape[1] or targets.shape != shape[:1] or not 0 <= smoothing < 1:
         return None
     if weights is not None and weights.shape != targets.shape:
@@ -243,7 +242,7 @@ def _checked_targets(
     which = checked_labels("cross_entropy", targets, shape[1])
     w = np.ones(shape[0], kind) if weights is None else weights.astype(kind, copy=False)
     positions = float(w.sum() if total is None else total)
-    return WeightedTargets(which, w, positions, float(smoothing)) if positions else None
+    return (which, w, positions, float(smoothing)) if positions else None
 
 
 def _finite(error: float, kind: Any) -> Array:

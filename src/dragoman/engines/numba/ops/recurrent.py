@@ -16,8 +16,7 @@ from dragoman.engines.numba.ops.arguments import NO_NUMBERS, NO_ROWS, REAL, pack
 from dragoman.engines.numba.recurrent import gru as gru_kernels
 from dragoman.engines.numba.recurrent import lstm as lstm_kernels
 from dragoman.engines.numba.recurrent import rnn as rnn_kernels
-from dragoman.engines.numba.recurrent.lstm import LSTMState
-from dragoman.engines.numba.recurrent.time_steps import TimeSteps, states_before
+from dragoman.engines.numba.recurrent.time_steps import states_before
 from dragoman.graph import Array, DeferredGradient
 
 ENGINE = "numba"
@@ -82,7 +81,7 @@ def rnn(
         return NotImplemented
     kind, samples = x.dtype, len(offsets) - 1
     gemms, ends = _gemms(kind, offsets), offsets.astype(np.int64, copy=False)
-    steps, w, start = TimeSteps(ends, reverse, cut or 0), np.ascontiguousarray(weights), _or_empty(initial, kind)
+    steps, w, start = (ends, reverse, cut or 0), np.ascontiguousarray(weights), _or_empty(initial, kind)
     h, slopes, final = np.empty(x.shape, kind), np.empty(x.shape, kind), np.empty((samples, len(w)), kind)
     rnn_kernels.forward(gemms, np.ascontiguousarray(x), w, start, chosen, steps, h, final, slopes)
 
@@ -111,23 +110,24 @@ def lstm(
         return NotImplemented
     kind, m, samples = x.dtype, len(weights), len(offsets) - 1
     gemms, ends = _gemms(kind, offsets), offsets.astype(np.int64, copy=False)
-    steps, w = TimeSteps(ends, reverse, cut or 0), np.ascontiguousarray(weights)
-    start = LSTMState(_or_empty(initial, kind), _or_empty(initial_cell, kind))
-    states, gates = LSTMState(np.empty((len(x), m), kind), np.empty((len(x), m), kind)), np.empty(x.shape, kind)
-    final = LSTMState(np.empty((samples, m), kind), np.empty((samples, m), kind))
-    lstm_kernels.forward(gemms, np.ascontiguousarray(x), w, start, steps, states, final, gates)
+    steps, w = (ends, reverse, cut or 0), np.ascontiguousarray(weights)
+    start = _or_empty(initial, kind), _or_empty(initial_cell, kind)
+    h, c, gates = np.empty((len(x), m), kind), np.empty((len(x), m), kind), np.empty(x.shape, kind)
+    final = np.empty((samples, m), kind), np.empty((samples, m), kind)
+    lstm_kernels.forward(gemms, np.ascontiguousarray(x), w, start, steps, (h, c), final, gates)
 
     def backward(
         dh: Array | None, dc: Array | None, dfinal: Array | None, dfinal_cell: Array | None
     ) -> tuple[Array, DeferredGradient, Array | None, Array | None]:
-        deltas = (LSTMState(_or_empty(h, kind), _or_empty(c, kind)) for h, c in ((dh, dc), (dfinal, dfinal_cell)))
-        dinitial = LSTMState(_like(initial, kind), _like(initial_cell, kind))
-        lstm_kernels.backward(gemms, w, start, steps, states.c, gates, *deltas, dinitial)
+        dstates = _or_empty(dh, kind), _or_empty(dc, kind)
+        dends = _or_empty(dfinal, kind), _or_empty(dfinal_cell, kind)
+        dinitial, dcell = _like(initial, kind), _like(initial_cell, kind)
+        lstm_kernels.backward(gemms, w, start, steps, c, gates, dstates, dends, (dinitial, dcell))
         dx = gates
-        dweights = _weights_derivative(states.h, start.h, ends, reverse, dx, w)
-        return dx, dweights, None if initial is None else dinitial.h, None if initial_cell is None else dinitial.c
+        dweights = _weights_derivative(h, start[0], ends, reverse, dx, w)
+        return dx, dweights, None if initial is None else dinitial, None if initial_cell is None else dcell
 
-    return (*states, *final), backward
+    return (h, c, *final), backward
 
 
 @operations.gru.register(ENGINE)
@@ -145,10 +145,10 @@ def gru(
         return NotImplemented
     kind, m, after = x.dtype, len(weights), biases is not None
     gemms, ends = _gemms(kind, offsets), offsets.astype(np.int64, copy=False)
-    steps, w, start = TimeSteps(ends, reverse, cut or 0), np.ascontiguousarray(weights), _or_empty(initial, kind)
+    steps, w, start = (ends, reverse, cut or 0), np.ascontiguousarray(weights), _or_empty(initial, kind)
     b = NO_NUMBERS[kind] if biases is None else np.ascontiguousarray(biases)
     h, reached, gates = np.empty((len(x), m), kind), np.empty((len(x), m), kind), np.empty(x.shape, kind)
-    saved, final = gru_kernels.Saved(h, gates, reached), np.empty((len(offsets) - 1, m), kind)
+    saved, final = (h, gates, reached), np.empty((len(offsets) - 1, m), kind)
     gru_kernels.forward(gemms, np.ascontiguousarray(x), w, start, b, steps, final, saved)
 
     def backward(dh: Array | None, dfinal: Array | None) -> tuple[Array, DeferredGradient, Array | None, Array | None]:

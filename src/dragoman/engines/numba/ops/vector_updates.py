@@ -41,7 +41,7 @@ def adam_sweep(
         return NotImplemented
     corrections = 1 / (1 - beta1**age), 1 / (1 - beta2**age)
     numbers = (rate, beta1, beta2, 1 - beta1, 1 - beta2, epsilon, *corrections, rate * decay, factor)
-    kernels.adam(theta, gradient, m, v, kernels.AdamStep(inside, *map(kind.type, numbers)))
+    kernels.adam(theta, gradient, m, v, (inside, *map(kind.type, numbers)))
     return True
 
 

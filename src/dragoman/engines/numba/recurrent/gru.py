@@ -6,7 +6,7 @@ before it.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -26,28 +26,16 @@ from dragoman.engines.numba.recurrent.time_steps import (
     sort_by_length,
 )
 from dragoman.engines.numba.threads.spin_gate import acquire, release
-from dragoman.graph import Array
-
-
-class Saved(NamedTuple):
-    """What the backward pass needs of the forward pass.
-
-    h [N, m]   gates [N, 3 m] and new states, after their activations   reset_state [N, m]
-    """
-
-    h: Array
-    gates: Array
-    reset_state: Array
 
 
 @kernel
-def forward(
-    gemms: Any, x: Any, weights: Any, initial: Any, biases: Any, steps: TimeSteps, final: Any, saved: Saved
-) -> None:
+def forward(gemms: Any, x: Any, weights: Any, initial: Any, biases: Any, steps: Any, final: Any, saved: Any) -> None:
+    """saved: h, gates and new state [N, 3 m] after their activations, reset_state [N, m], for the backward pass"""
     release()
     h, gates, reset_state = saved
     m, reset_after = weights.shape[0], biases.size > 0
-    order, first, counts, direction = sort_by_length(steps)
+    time_steps = TimeSteps(*steps)
+    order, first, counts, direction = sort_by_length(time_steps)
     of_gates, of_new = pack_weights(gemms, weights, 0, 2 * m, False), pack_weights(gemms, weights, 2 * m, m, False)
     state, reset = gather_states(initial, order, m), np.empty((counts[0], m), x.dtype)
     sums = np.zeros((counts[0], round_up_to_panel(2 * m)), x.dtype)
@@ -110,8 +98,8 @@ def backward(
     weights: Any,
     initial: Any,
     biases: Any,
-    steps: TimeSteps,
-    saved: Saved,
+    steps: Any,
+    saved: Any,
     dh: Any,
     dfinal: Any,
     dinitial: Any,
@@ -124,7 +112,8 @@ def backward(
     release()
     h, gates, reset_state = saved
     m, reset_after = weights.shape[0], biases.size > 0
-    order, first, counts, direction = sort_by_length(steps)
+    time_steps = TimeSteps(*steps)
+    order, first, counts, direction = sort_by_length(time_steps)
     of_gates, of_new = pack_weights(gemms, weights, 0, 2 * m, True), pack_weights(gemms, weights, 2 * m, m, True)
     start, kept = gather_states(initial, order, m), gather_states(dfinal, order, m)
     passed = np.zeros((order.shape[0], round_up_to_panel(m)), h.dtype)
@@ -149,7 +138,7 @@ def backward(
                 _reset_state_backward(fresh[i], h[row - direction] if t > 0 else start[i], gates[row])
             add(fresh[i], kept[i], m)
             copy(gates[row], dgates[i], 2 * m)
-        if not flows_back(t, steps):
+        if not flows_back(t, time_steps):
             clear(passed, n)
             clear(kept, n)
         elif has_state:

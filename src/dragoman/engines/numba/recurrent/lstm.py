@@ -25,7 +25,10 @@ from dragoman.graph import Array
 
 
 class LSTMState(NamedTuple):
-    """Hidden and cell states, or their deltas; empty if there are none."""
+    """Hidden and cell states, or their deltas; empty if there are none.
+
+    Python passes plain tuples, which numba recognizes faster.
+    """
 
     h: Array
     c: Array
@@ -36,29 +39,31 @@ def forward(
     gemms: Any,
     x: Any,
     weights: Any,
-    initial: LSTMState,
-    steps: TimeSteps,
-    states: LSTMState,
-    final: LSTMState,
+    initial: Any,
+    steps: Any,
+    states: Any,
+    final: Any,
     gates: Any,
 ) -> None:
     """gates [N, 4 m] after their activations are saved for the backward pass"""
     release()
+    start, rows, end = LSTMState(*initial), LSTMState(*states), LSTMState(*final)
     m, columns = weights.shape
-    order, first, counts, direction = sort_by_length(steps)
+    time_steps = TimeSteps(*steps)
+    order, first, counts, direction = sort_by_length(time_steps)
     packed = pack_weights(gemms, weights, 0, columns, False)
-    state, cell = gather_states(initial.h, order, m), gather_states(initial.c, order, m)
+    state, cell = gather_states(start.h, order, m), gather_states(start.c, order, m)
     sums = np.zeros((counts[0], round_up_to_panel(columns)), x.dtype)
     for t in range(counts.shape[0] - 1):
-        if t > 0 or initial.h.size > 0:
+        if t > 0 or start.h.size > 0:
             multiply_step(gemms, state, counts[t], packed, weights, 0, columns, False, sums)
         for i in range(counts[t]):
             row = first[i] + direction * t
             _gates(x[row], sums[i], gates[row])
-            _update_cell(gates[row], cell[i], states.c[row])
-            _output(gates[row], cell[i], state[i], states.h[row])
-    scatter_states(state, order, final.h)
-    scatter_states(cell, order, final.c)
+            _update_cell(gates[row], cell[i], rows.c[row])
+            _output(gates[row], cell[i], state[i], rows.h[row])
+    scatter_states(state, order, end.h)
+    scatter_states(cell, order, end.c)
     acquire()
 
 
@@ -98,38 +103,40 @@ def _output(gates: Any, cell: Any, state: Any, h: Any) -> None:
 def backward(
     gemms: Any,
     weights: Any,
-    initial: LSTMState,
-    steps: TimeSteps,
+    initial: Any,
+    steps: Any,
     c: Any,
     gates: Any,
-    dstates: LSTMState,
-    dfinal: LSTMState,
-    dinitial: LSTMState,
+    dstates: Any,
+    dfinal: Any,
+    dinitial: Any,
 ) -> None:
     """dx overwrites the gates"""
     release()
+    start, drows, dend, dstart = LSTMState(*initial), LSTMState(*dstates), LSTMState(*dfinal), LSTMState(*dinitial)
     m, columns = weights.shape
-    order, first, counts, direction = sort_by_length(steps)
+    time_steps = TimeSteps(*steps)
+    order, first, counts, direction = sort_by_length(time_steps)
     packed = pack_weights(gemms, weights, 0, columns, True)
-    cell = gather_states(initial.c, order, m)
-    passed, kept = gather_states(dfinal.h, order, round_up_to_panel(m)), gather_states(dfinal.c, order, m)
+    cell = gather_states(start.c, order, m)
+    passed, kept = gather_states(dend.h, order, round_up_to_panel(m)), gather_states(dend.c, order, m)
     dsums = np.empty((counts[0], columns), gates.dtype)
     for t in range(counts.shape[0] - 2, -1, -1):
         for i in range(counts[t]):
             row = first[i] + direction * t
-            if dstates.h.size > 0:
-                add(dstates.h[row], passed[i], m)
-            if dstates.c.size > 0:
-                add(dstates.c[row], kept[i], m)
+            if drows.h.size > 0:
+                add(drows.h[row], passed[i], m)
+            if drows.c.size > 0:
+                add(drows.c[row], kept[i], m)
             _differentiate(passed[i], kept[i], c[row], c[row - direction] if t > 0 else cell[i], gates[row])
             copy(gates[row], dsums[i], columns)
-        if not flows_back(t, steps):
+        if not flows_back(t, time_steps):
             clear(passed, counts[t])
             clear(kept, counts[t])
-        elif t > 0 or initial.h.size > 0:
+        elif t > 0 or start.h.size > 0:
             multiply_step(gemms, dsums, counts[t], packed, weights, 0, columns, True, passed)
-    scatter_states(passed, order, dinitial.h)
-    scatter_states(kept, order, dinitial.c)
+    scatter_states(passed, order, dstart.h)
+    scatter_states(kept, order, dstart.c)
     acquire()
 
 

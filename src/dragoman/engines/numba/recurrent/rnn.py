@@ -32,7 +32,7 @@ def forward(
     weights: Any,
     initial: Any,
     activation: Any,
-    steps: TimeSteps,
+    steps: Any,
     h: Any,
     final: Any,
     slopes: Any,
@@ -40,7 +40,8 @@ def forward(
     """slopes [N, m] of the activation are saved for the backward pass"""
     release()
     m = weights.shape[0]
-    order, first, counts, direction = sort_by_length(steps)
+    time_steps = TimeSteps(*steps)
+    order, first, counts, direction = sort_by_length(time_steps)
     packed = pack_weights(gemms, weights, 0, m, False)
     state, sums = gather_states(initial, order, m), np.zeros((counts[0], round_up_to_panel(m)), x.dtype)
     for t in range(counts.shape[0] - 1):
@@ -95,7 +96,7 @@ def backward(
     gemms: Any,
     weights: Any,
     initial: Any,
-    steps: TimeSteps,
+    steps: Any,
     slopes: Any,
     dh: Any,
     dfinal: Any,
@@ -104,7 +105,8 @@ def backward(
     """dx overwrites the slopes; dh, dfinal: empty if there is none"""
     release()
     m = weights.shape[0]
-    order, first, counts, direction = sort_by_length(steps)
+    time_steps = TimeSteps(*steps)
+    order, first, counts, direction = sort_by_length(time_steps)
     packed = pack_weights(gemms, weights, 0, m, True)
     passed, dsums = gather_states(dfinal, order, round_up_to_panel(m)), np.empty((counts[0], m), slopes.dtype)
     for t in range(counts.shape[0] - 2, -1, -1):
@@ -114,7 +116,7 @@ def backward(
                 add(dh[row], passed[i], m)
             _scale(passed[i], slopes[row])
             copy(slopes[row], dsums[i], m)
-        if not flows_back(t, steps):
+        if not flows_back(t, time_steps):
             clear(passed, counts[t])
         elif t > 0 or initial.size > 0:
             multiply_step(gemms, dsums, counts[t], packed, weights, 0, m, True, passed)

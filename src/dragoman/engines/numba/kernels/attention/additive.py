@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from dragoman.engines.numba.jit import inlined, kernel
 from dragoman.engines.numba.simd.elementwise import exponential
 from dragoman.engines.numba.threads.spin_gate import acquire, release
-from dragoman.graph import Array
-
-
-class AdditiveInputs(NamedTuple):
-    """Queries, keys, score weights and values, or their derivatives."""
-
-    q: Array
-    k: Array
-    w: Array
-    v: Array
 
 
 @inlined
@@ -28,8 +18,8 @@ def _tanh(x: Any, one: Any, two: Any) -> Any:
 
 
 @kernel
-def forward(inputs: AdditiveInputs, offsets: Any, memory_offsets: Any, y: Any, weights: Any) -> None:
-    """weights: the attention weights of all queries, concatenated"""
+def forward(inputs: Any, offsets: Any, memory_offsets: Any, y: Any, weights: Any) -> None:
+    """inputs: queries, keys, score weights and values   weights: the attention weights of all queries, concatenated"""
     release()
     q, k, w, v = inputs
     zero, one, two = q.dtype.type(0), q.dtype.type(1), q.dtype.type(2)
@@ -62,15 +52,15 @@ def forward(inputs: AdditiveInputs, offsets: Any, memory_offsets: Any, y: Any, w
 
 @kernel
 def backward(
-    inputs: AdditiveInputs,
+    inputs: Any,
     offsets: Any,
     memory_offsets: Any,
     y: Any,
     weights: Any,
     dy: Any,
-    derivatives: AdditiveInputs,
+    derivatives: Any,
 ) -> None:
-    """derivatives start at 0; sum_j p_j dp_j = dy . y"""
+    """derivatives: of the inputs, starting at 0; sum_j p_j dp_j = dy . y"""
     release()
     q, k, w, v = inputs
     dq, dk, dw, dv = derivatives

@@ -1,4 +1,4 @@
-"""Arguments that the attention kernels share."""
+"""Arguments that the attention kernels share. Python passes plain tuples, which numba recognizes faster."""
 
 from __future__ import annotations
 

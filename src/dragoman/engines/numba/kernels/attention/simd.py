@@ -178,9 +178,9 @@ def attend(
 
 
 @kernel
-def forward(*given: Any) -> None:
+def forward(head_vectors: Any, queries: Any, keys_values: Any, spec: Any, *given: Any) -> None:
     release()
-    attend(*given)
+    attend(head_vectors, Columns(*queries), Columns(*keys_values), AttentionSpec(*spec), *given)
     acquire()
 
 
@@ -277,7 +277,7 @@ def attend_backward(
 
 
 @kernel
-def backward(*given: Any) -> None:
+def backward(head_vectors: Any, queries: Any, keys_values: Any, spec: Any, *given: Any) -> None:
     release()
-    attend_backward(*given)
+    attend_backward(head_vectors, Columns(*queries), Columns(*keys_values), AttentionSpec(*spec), *given)
     acquire()
