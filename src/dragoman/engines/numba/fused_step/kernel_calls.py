@@ -19,29 +19,16 @@ from dragoman.engines.numba.jit import DONE, address_of, caller_of, device_funct
 from dragoman.engines.numba.kernels import linear as linear_kernels
 from dragoman.engines.numba.kernels import row_kernels
 from dragoman.engines.numba.kernels.attention import simd
-from dragoman.engines.numba.kernels.row_kernels import GOLDEN, mix
+from dragoman.engines.numba.kernels.attention.arguments import AttentionSpec, Columns
+from dragoman.engines.numba.kernels.row_kernels import GOLDEN, DropoutMask, mix
 from dragoman.engines.numba.threads.spin_gate import acquire, release
 
 REAL, INTEGER, KEY, FLAG = types.float32, types.int64, types.uint32, types.boolean
 VECTOR, MATRIX, INTEGERS = REAL[::1], REAL[:, ::1], INTEGER[::1]
-DROP = (FLAG, KEY, INTEGER, KEY, REAL)
-ATTENTION = (
-    VECTOR,
-    INTEGER,
-    INTEGER,
-    VECTOR,
-    INTEGER,
-    INTEGER,
-    INTEGER,
-    INTEGERS,
-    INTEGERS,
-    INTEGER,
-    FLAG,
-    REAL,
-    MATRIX,
-    VECTOR,
-    MATRIX,
-)
+DROPOUT = types.NamedTuple((FLAG, KEY, INTEGER, KEY, REAL), DropoutMask)
+COLUMNS = types.NamedTuple((VECTOR, INTEGER, INTEGER), Columns)
+ATTENTION_SPEC = types.NamedTuple((INTEGERS, INTEGERS, INTEGER, FLAG, REAL, MATRIX), AttentionSpec)
+ATTENTION = (COLUMNS, COLUMNS, ATTENTION_SPEC, VECTOR, MATRIX)
 # The kernels and their argument types; None: head_vectors, whose type depends on the width of a head.
 TARGETS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "linear": (
@@ -52,15 +39,15 @@ TARGETS: dict[str, tuple[Any, tuple[Any, ...]]] = {
         linear_kernels.linear_rows_backward,
         (types.UniTuple(INTEGER, 2), MATRIX, MATRIX, FLAG, INTEGER, MATRIX, MATRIX, VECTOR, MATRIX),
     ),
-    "embed": (row_kernels.embed_rows, (MATRIX, INTEGERS, MATRIX, INTEGERS, FLAG, REAL, MATRIX, *DROP)),
+    "embed": (row_kernels.embed_rows, (MATRIX, INTEGERS, MATRIX, INTEGERS, FLAG, REAL, MATRIX, DROPOUT)),
     "normalize": (row_kernels.normalize_rows, (MATRIX, VECTOR, VECTOR, MATRIX, MATRIX, FLAG, REAL)),
     "add_normalize": (
         row_kernels.add_normalize_rows,
-        (MATRIX, MATRIX, VECTOR, VECTOR, MATRIX, MATRIX, MATRIX, FLAG, REAL, *DROP),
+        (MATRIX, MATRIX, VECTOR, VECTOR, MATRIX, MATRIX, MATRIX, FLAG, REAL, DROPOUT),
     ),
     "normalize_backward": (
         row_kernels.normalize_rows_backward,
-        (MATRIX, MATRIX, FLAG, MATRIX, VECTOR, MATRIX, MATRIX, MATRIX, VECTOR, VECTOR, *DROP),
+        (MATRIX, MATRIX, MATRIX, VECTOR, MATRIX, MATRIX, MATRIX, VECTOR, VECTOR, DROPOUT),
     ),
     "attend": (simd.attend, (None, *ATTENTION, VECTOR)),
     "attend_backward": (simd.attend_backward, (None, *ATTENTION, VECTOR, VECTOR, VECTOR, MATRIX, VECTOR)),
@@ -116,9 +103,8 @@ def integers(a: Any) -> Any:
 
 @device_function
 def drop(a: Any, scale: Any) -> Any:
-    """Dropout as row kernels take it: (enabled, key of the site, first row, threshold, scale)."""
     key = mix(np.uint32(np.uint32(a[1]) + np.uint32(a[2]) + GOLDEN))
-    return a[0] != 0, key, a[3], np.uint32(a[4]), scale
+    return DropoutMask(a[0] != 0, key, a[3], np.uint32(a[4]), scale)
 
 
 @indirect_kernel
@@ -153,7 +139,7 @@ def embed(head_vectors: Any, a: Any, f: Any) -> Any:
         for i in range(offsets[s], offsets[s + 1]):
             positions[i] = i - offsets[s]
     given = matrix(a[1:]), labels, matrix(a[6:]), positions, a[11] != 0, f[0], matrix(a[12:])
-    return _embed(a[0], (*given, *drop(a[15:], f[1])))
+    return _embed(a[0], (*given, drop(a[15:], f[1])))
 
 
 @indirect_kernel
@@ -167,38 +153,38 @@ def normalize(head_vectors: Any, a: Any, f: Any) -> Any:
 def add_normalize(head_vectors: Any, a: Any, f: Any) -> Any:
     """a: update, residual, gamma, beta, total, y, statistics, inside, dropout; f: epsilon, dropout scale"""
     given = matrix(a[1:]), matrix(a[4:]), vector(a[7:]), vector(a[9:]), matrix(a[11:]), matrix(a[14:]), matrix(a[17:])
-    return _add_normalize(a[0], (*given, a[20] != 0, f[0], *drop(a[21:], f[1])))
+    return _add_normalize(a[0], (*given, a[20] != 0, f[0], drop(a[21:], f[1])))
 
 
 @indirect_kernel
 def normalize_backward(head_vectors: Any, a: Any, f: Any) -> Any:
     """a: dy, dtotal, total, gamma, statistics, dsum, dupdate, dgamma, dbeta, dropout; f: dropout scale"""
-    given = matrix(a[1:]), matrix(a[4:]), a[5] > 0, matrix(a[7:]), vector(a[10:]), matrix(a[12:])
+    given = matrix(a[1:]), matrix(a[4:]), matrix(a[7:]), vector(a[10:]), matrix(a[12:])
     found = matrix(a[15:]), matrix(a[18:]), vector(a[21:]), vector(a[23:])
-    return _normalize_backward(a[0], (*given, *found, *drop(a[25:], f[0])))
+    return _normalize_backward(a[0], (*given, *found, drop(a[25:], f[0])))
 
 
 @device_function
 def attention_arguments(a: Any, f: Any) -> Any:
-    """a: q, qs, q0, k, ks, k0, v0, offsets, memory offsets, heads, causal, bias, out, lse; f: scale"""
-    columns = vector(a[1:]), a[3], a[4], vector(a[5:]), a[7], a[8], a[9]
-    sizes = integers(a[10:]), integers(a[12:]), a[14], a[15] != 0, f[0], matrix(a[16:])
-    return (*columns, *sizes, vector(a[19:]), matrix(a[21:]))
+    """a: queries, keys and values, offsets, memory offsets, heads, causal, bias, out, lse; f: scale"""
+    queries, keys_values = Columns(vector(a[1:]), a[3], a[4]), Columns(vector(a[5:]), a[7], a[8])
+    spec = AttentionSpec(integers(a[9:]), integers(a[11:]), a[13], a[14] != 0, f[0], matrix(a[15:]))
+    return queries, keys_values, spec, vector(a[18:]), matrix(a[20:])
 
 
 @indirect_kernel
 def attend(head_vectors: Any, a: Any, f: Any) -> Any:
     """a: as in attention_arguments, then workspace"""
-    return _attend(a[0], (head_vectors, *attention_arguments(a, f), vector(a[24:])))
+    return _attend(a[0], (head_vectors, *attention_arguments(a, f), vector(a[23:])))
 
 
 @indirect_kernel
 def attend_backward(head_vectors: Any, a: Any, f: Any) -> Any:
     """a: as in attention_arguments, then workspace, dout, dq, dk, dbias"""
-    dbias = matrix(a[32:])
+    dbias = matrix(a[31:])
     dbias[:] = 0
-    deltas = vector(a[26:]), vector(a[28:]), vector(a[30:]), dbias
-    return _attend_backward(a[0], (head_vectors, *attention_arguments(a, f), *deltas, vector(a[24:])))
+    deltas = vector(a[25:]), vector(a[27:]), vector(a[29:]), dbias
+    return _attend_backward(a[0], (head_vectors, *attention_arguments(a, f), *deltas, vector(a[23:])))
 
 
 @indirect_kernel

@@ -191,10 +191,9 @@ class LayerStack:
     def _attention(self, s: int) -> list[Any]:
         """The arguments of attention, forward and backward."""
         kept, d, own = self.kept[s], self.spec.depth, self.kinds[s % len(self.kinds)] == "own"
-        first, width, keys, values = (0, 3 * d, d, 2 * d) if own else (0, 2 * d, 0, d)
         others = self.offsets if own else _offsets("source_offsets")
         causal = int(own and self.is_decoder)
-        given = [kept["q"].flat, kept["q"].columns, first, kept["k"].flat, width, keys, values]
+        given = [kept["q"].flat, 0, kept["q"].columns, kept["k"].flat, d if own else 0, kept["k"].columns]
         outcome = [kept["seen"].flat, kept["lse"]]
         return [*given, self.offsets, others, self.spec.heads, causal, self._distances(s, own), *outcome]
 

@@ -8,7 +8,7 @@ biases. On AVX2 processors, and on those that split wider vectors in halves, it 
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite.binding import get_host_cpu_name
@@ -28,6 +28,7 @@ from dragoman.engines.numba.gemm.packed_weights import (
     transpose,
 )
 from dragoman.engines.numba.jit import call, callback, device_function
+from dragoman.graph import Array
 
 DEPTH_BLOCK = np.int64(512)  # inputs summed at a time
 LEAST_ROWS = 20  # any number from here on is a sum of fives and sixes, so no other microkernels are compiled
@@ -36,6 +37,14 @@ SPLIT_SIMD = "znver4"  # LLVM's name for processors that run wider vectors as tw
 CACHE_LINE = 64  # bytes: vectors that straddle two lines take two loads
 TRANSPOSED, NOT_TRANSPOSED = np.bool_(True), np.bool_(False)  # not literals, which kernels would be compiled again for
 INIT_ZERO, INIT_BIASES, INIT_OUTPUT = np.int64(0), np.int64(1), np.int64(2)  # what the sums of C start from
+
+
+class Operand(NamedTuple):
+    """A factor of a matrix product: a matrix, its first column, and whether it is transposed."""
+
+    matrix: Array
+    first: int | np.int64
+    transposed: bool | np.bool_
 
 
 def _gemm(
@@ -123,40 +132,28 @@ def gemm_addresses(kind: np.dtype[Any]) -> tuple[int, int]:
 def matmul(gemms: Any, a: Any, transposed_a: Any, b: Any, transposed_b: Any, biases: Any, c: Any) -> None:
     """c = op(a) op(b) + biases (none: an empty vector)"""
     init = INIT_BIASES if biases.size > 0 else INIT_ZERO
-    matmul_columns(
-        gemms, a, ZERO_INDEX, transposed_a, b, ZERO_INDEX, transposed_b, biases, init, c, ZERO_INDEX, c.shape[1]
-    )
+    sides = Operand(a, ZERO_INDEX, transposed_a), Operand(b, ZERO_INDEX, transposed_b)
+    matmul_columns(gemms, *sides, biases, init, c, ZERO_INDEX, c.shape[1])
 
 
 @device_function
 def matmul_columns(
-    gemms: Any,
-    a: Any,
-    a_first: Any,
-    transposed_a: Any,
-    b: Any,
-    b_first: Any,
-    transposed_b: Any,
-    biases: Any,
-    init: Any,
-    c: Any,
-    c_first: Any,
-    n: Any,
+    gemms: Any, left: Operand, right: Operand, biases: Any, init: Any, c: Any, c_first: Any, n: Any
 ) -> None:
-    """n columns of c = op(a) op(b) + what `init` says; a_first, b_first, c_first: first columns of a, b and c"""
+    """n columns of c, from c_first on, = op(left) op(right) + what `init` says"""
+    a, a_first, transposed_a = left
+    b, b_first, transposed_b = right
     m, size = c.shape[0], c.itemsize
     k = a.shape[0] if transposed_a else a.shape[1]
-    left, right, out = a.ctypes.data + a_first * size, b.ctypes.data + b_first * size, c.ctypes.data + c_first * size
+    at, bt, out = a.ctypes.data + a_first * size, b.ctypes.data + b_first * size, c.ctypes.data + c_first * size
     if gemms[1] != 0 and m >= LEAST_ROWS and n >= PANEL and k > 0:
         work = np.empty(workspace_size(transposed_a, m, n, k) + CACHE_LINE // size, c.dtype)
         aligned = work.ctypes.data + -work.ctypes.data % CACHE_LINE
-        sides = left, a.shape[1], np.int64(transposed_a), right, b.shape[1], np.int64(transposed_b)
+        sides = at, a.shape[1], np.int64(transposed_a), bt, b.shape[1], np.int64(transposed_b)
         call(gemms[1], (*sides, biases.ctypes.data, init, m, n, k, out, c.shape[1], aligned))
         return
     beta = c.dtype.type(init == INIT_OUTPUT)
-    cblas_gemm(
-        gemms[0], transposed_a, transposed_b, m, n, k, left, a.shape[1], right, b.shape[1], beta, out, c.shape[1]
-    )
+    cblas_gemm(gemms[0], transposed_a, transposed_b, m, n, k, at, a.shape[1], bt, b.shape[1], beta, out, c.shape[1])
     for i in range(m if init == INIT_BIASES else ZERO_INDEX):
         row = c[i]
         for j in range(n):

@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 from dragoman.engines.numba.jit import device_function, inlined, kernel
 from dragoman.engines.numba.simd.elementwise import exponential, maximum
 from dragoman.engines.numba.threads.spin_gate import acquire, release
+from dragoman.graph import Array
+
+
+class WeightedTargets(NamedTuple):
+    """The target of each row, its weight, the divisor of the weighted sum, and the label smoothing.
+
+    Python passes a plain tuple, which numba recognizes faster.
+    """
+
+    labels: Array
+    weights: Array
+    total: float
+    smoothing: float
 
 
 @device_function
@@ -48,13 +61,14 @@ def log_sum_exp(x: Any, tops: Any, sums: Any) -> None:
 
 
 @kernel
-def cross_entropy(logits: Any, targets: Any, weights: Any, total: Any, smoothing: Any) -> Any:
+def cross_entropy(logits: Any, targets: Any) -> Any:
     """(error, hits); error = sum_j w_j (log sum_s e^z_js - (1 - smoothing) z_jt - smoothing mean(z_j)) / total"""
     release()
+    labels, weights, total, smoothing = targets
     error, hits = 0.0, 0.0
     for i in range(logits.shape[0]):
         row, w = logits[i], weights[i]
-        highest, target, mean, hit = reduce_row(row, targets[i], smoothing)
+        highest, target, mean, hit = reduce_row(row, labels[i], smoothing)
         sums = logits.dtype.type(0)
         for s in range(row.shape[0]):
             sums += exponential(row[s] - highest)
@@ -65,15 +79,16 @@ def cross_entropy(logits: Any, targets: Any, weights: Any, total: Any, smoothing
 
 
 @inlined
-def cross_entropy_rows(logits: Any, dbiases: Any, targets: Any, weights: Any, total: Any, smoothing: Any) -> Any:
+def cross_entropy_rows(logits: Any, dbiases: Any, targets: WeightedTargets) -> Any:
     """(error, hits); overwrites the logits with their delta (4.2.4), whose rows are added to dbiases (none: empty)
 
     In place, because writing a second matrix would cost as much as the arithmetic.
     """
+    labels, weights, total, smoothing = targets
     error, hits = 0.0, 0.0
     biased = dbiases.size > 0
     for i in range(logits.shape[0]):
-        row, t, w = logits[i], targets[i], weights[i]
+        row, t, w = logits[i], labels[i], weights[i]
         highest, target, mean, hit = reduce_row(row, t, smoothing)
         sums = logits.dtype.type(0)
         for s in range(row.shape[0]):
@@ -100,5 +115,5 @@ def cross_entropy_rows(logits: Any, dbiases: Any, targets: Any, weights: Any, to
 
 
 @kernel
-def cross_entropy_delta(logits: Any, dbiases: Any, targets: Any, weights: Any, total: Any, smoothing: Any) -> Any:
-    return cross_entropy_rows(logits, dbiases, targets, weights, total, smoothing)
+def cross_entropy_delta(logits: Any, dbiases: Any, targets: Any) -> Any:
+    return cross_entropy_rows(logits, dbiases, WeightedTargets(*targets))

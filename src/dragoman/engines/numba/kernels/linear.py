@@ -5,10 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from dragoman.engines.activations import GELU, IDENTITY, RELU
-from dragoman.engines.numba.gemm.gemm import INIT_OUTPUT, INIT_ZERO, NOT_TRANSPOSED, TRANSPOSED, matmul, matmul_columns
+from dragoman.engines.numba.gemm.gemm import (
+    INIT_OUTPUT,
+    INIT_ZERO,
+    NOT_TRANSPOSED,
+    TRANSPOSED,
+    Operand,
+    matmul,
+    matmul_columns,
+)
 from dragoman.engines.numba.gemm.packed_weights import ZERO_INDEX
 from dragoman.engines.numba.jit import DONE, indirect_kernel, kernel
-from dragoman.engines.numba.kernels import cross_entropy, row_kernels
+from dragoman.engines.numba.kernels import row_kernels
+from dragoman.engines.numba.kernels.cross_entropy import WeightedTargets, cross_entropy_rows
 from dragoman.engines.numba.threads.spin_gate import acquire, release
 
 
@@ -59,7 +68,8 @@ def weights_derivative(
     """out = a' b, or out += a' b, for `columns` columns from `first` on; a_first, b_first: first columns of a and b"""
     release()
     init = INIT_OUTPUT if add else INIT_ZERO
-    matmul_columns(gemms, a, a_first, TRANSPOSED, b, b_first, NOT_TRANSPOSED, out[0, :0], init, out, first, columns)
+    sides = Operand(a, a_first, TRANSPOSED), Operand(b, b_first, NOT_TRANSPOSED)
+    matmul_columns(gemms, *sides, out[0, :0], init, out, first, columns)
     acquire()
 
 
@@ -71,9 +81,6 @@ def linear_cross_entropy(
     transposed: Any,
     biases: Any,
     targets: Any,
-    weights: Any,
-    total: Any,
-    smoothing: Any,
     delta: Any,
     dx: Any,
     dw: Any,
@@ -84,33 +91,22 @@ def linear_cross_entropy(
     dw  empty if delta has all rows: then it is computed from delta later
     """
     release()
+    labels, weights, total, smoothing = targets
     error, hits = 0.0, 0.0
     dbiases[:] = 0
     for first in range(0, x.shape[0], delta.shape[0]):
         end = min(first + delta.shape[0], x.shape[0])
         rows, logits = x[first:end], delta[: end - first]
         matmul(gemms, rows, NOT_TRANSPOSED, w, transposed, biases, logits)
-        given = targets[first:end], weights[first:end], total, smoothing
-        more, right = cross_entropy.cross_entropy_rows(logits, dbiases, *given)
+        some = WeightedTargets(labels[first:end], weights[first:end], total, smoothing)
+        more, right = cross_entropy_rows(logits, dbiases, some)
         error += more
         hits += right
         matmul(gemms, logits, NOT_TRANSPOSED, w, not transposed, dbiases[:0], dx[first:end])
         if dw.size > 0:
             a, b = (logits, rows) if transposed else (rows, logits)
+            sides = Operand(a, ZERO_INDEX, TRANSPOSED), Operand(b, ZERO_INDEX, NOT_TRANSPOSED)
             init = INIT_OUTPUT if first > 0 else INIT_ZERO
-            matmul_columns(
-                gemms,
-                a,
-                ZERO_INDEX,
-                TRANSPOSED,
-                b,
-                ZERO_INDEX,
-                NOT_TRANSPOSED,
-                dbiases[:0],
-                init,
-                dw,
-                ZERO_INDEX,
-                dw.shape[1],
-            )
+            matmul_columns(gemms, *sides, dbiases[:0], init, dw, ZERO_INDEX, dw.shape[1])
     acquire()
     return error, hits

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,16 @@ MIX1, MIX2, GOLDEN = np.uint32(0x7FEB352D), np.uint32(0x846CA68B), np.uint32(0x9
 S16, S15 = np.uint32(16), np.uint32(15)
 
 
+class DropoutMask(NamedTuple):
+    """The mask of operations.dropout. Python passes a plain tuple, which numba recognizes faster."""
+
+    enabled: bool
+    key: np.uint32
+    first_row: int
+    threshold: np.uint32
+    scale: float
+
+
 @inlined
 def mix(h: Any) -> Any:
     """operations.dropout.mix"""
@@ -25,9 +35,9 @@ def mix(h: Any) -> Any:
 
 
 @inlined
-def mask_key(key: Any, number: Any) -> Any:
-    """The part of the mask of operations.dropout that all columns of a global row number share."""
-    return mix(np.uint32(np.uint32(number) ^ key))
+def mask_key(dropout: DropoutMask, i: Any) -> Any:
+    """The part of the mask that all columns of row i share."""
+    return mix(np.uint32(np.uint32(dropout.first_row + i) ^ dropout.key))
 
 
 @inlined
@@ -37,21 +47,22 @@ def is_kept(row_key: Any, j: Any, threshold: Any) -> Any:
 
 
 @device_function
-def drop_row(row: Any, key: Any, number: Any, threshold: Any, scale: Any) -> None:
-    """row *= mask, the mask of operations.dropout for this global row number"""
-    row_key = mask_key(key, number)
+def drop_row(row: Any, i: Any, dropout: DropoutMask) -> None:
+    """row *= row i of the mask"""
+    row_key = mask_key(dropout, i)
     for j in range(row.shape[0]):
-        row[j] = row[j] * scale if is_kept(row_key, j, threshold) else row.dtype.type(0)
+        row[j] = row[j] * dropout.scale if is_kept(row_key, j, dropout.threshold) else row.dtype.type(0)
 
 
 @kernel
-def drop_rows(x: Any, y: Any, key: Any, first_row: Any, threshold: Any, scale: Any) -> None:
+def drop_rows(x: Any, y: Any, mask: Any) -> None:
     release()
+    dropout = DropoutMask(*mask)
     for i in range(x.shape[0]):
         source, row = x[i], y[i]
-        row_key = mask_key(key, first_row + i)
+        row_key = mask_key(dropout, i)
         for j in range(row.shape[0]):
-            row[j] = source[j] * scale if is_kept(row_key, j, threshold) else source[j] * 0
+            row[j] = source[j] * dropout.scale if is_kept(row_key, j, dropout.threshold) else source[j] * 0
     acquire()
 
 
@@ -121,21 +132,17 @@ def add_normalize_rows(
     statistics: Any,
     inside: Any,
     epsilon: Any,
-    dropped: Any,
-    key: Any,
-    first_row: Any,
-    threshold: Any,
-    scale: Any,
+    dropout: DropoutMask,
 ) -> Any:
     """total = residual + dropout(update), y = gamma N(total) + beta; statistics [N, 3]: mean, 1/r, 1/sigma (or 1/r)"""
     one = total.dtype.type(1)
     d = total.shape[1]
     for i in range(total.shape[0]):
         u, x, t, out = update[i], residual[i], total[i], y[i]
-        if dropped:
-            row_key = mask_key(key, first_row + i)
+        if dropout.enabled:
+            row_key = mask_key(dropout, i)
             for j in range(d):
-                t[j] = x[j] + (u[j] * scale if is_kept(row_key, j, threshold) else u[j] * 0)
+                t[j] = x[j] + (u[j] * dropout.scale if is_kept(row_key, j, dropout.threshold) else u[j] * 0)
         else:
             for j in range(d):
                 t[j] = x[j] + u[j]
@@ -146,7 +153,7 @@ def add_normalize_rows(
 @kernel
 def add_normalize(*given: Any) -> None:
     release()
-    add_normalize_rows(*given)
+    add_normalize_rows(*given[:-1], DropoutMask(*given[-1]))
     acquire()
 
 
@@ -191,7 +198,6 @@ def normalize_row(t: Any, out: Any, gamma: Any, beta: Any, saved: Any, inside: A
 def normalize_rows_backward(
     dy: Any,
     dtotal: Any,
-    has_dtotal: Any,
     total: Any,
     gamma: Any,
     statistics: Any,
@@ -199,13 +205,9 @@ def normalize_rows_backward(
     dupdate: Any,
     dgamma: Any,
     dbeta: Any,
-    dropped: Any,
-    key: Any,
-    first_row: Any,
-    threshold: Any,
-    scale: Any,
+    dropout: DropoutMask,
 ) -> Any:
-    """(4.3.5)-(4.3.7) row by row; dsum takes in the delta of the sum; dupdate = mask * dsum"""
+    """(4.3.5)-(4.3.7) row by row; dsum takes in dtotal, the delta of the sum (none: empty); dupdate = mask * dsum"""
     d = total.shape[1]
     dgamma[:] = 0
     dbeta[:] = 0
@@ -226,22 +228,22 @@ def normalize_rows_backward(
         for j in range(d):
             xhat = (t[j] - mean) * inverse
             ds[j] = (delta[j] * gamma[j] - average) * inverse - xhat * projection * slope
-        if has_dtotal:
+        if dtotal.size > 0:
             more = dtotal[i]
             for j in range(d):
                 ds[j] += more[j]
-        if dropped:
+        if dropout.enabled:
             du = dupdate[i]
-            row_key = mask_key(key, first_row + i)
+            row_key = mask_key(dropout, i)
             for j in range(d):
-                du[j] = ds[j] * scale if is_kept(row_key, j, threshold) else ds[j] * 0
+                du[j] = ds[j] * dropout.scale if is_kept(row_key, j, dropout.threshold) else ds[j] * 0
     return DONE
 
 
 @kernel
 def normalize_backward(*given: Any) -> None:
     release()
-    normalize_rows_backward(*given)
+    normalize_rows_backward(*given[:-1], DropoutMask(*given[-1]))
     acquire()
 
 
@@ -254,11 +256,7 @@ def embed_rows(
     has_positions: Any,
     factor: Any,
     y: Any,
-    dropped: Any,
-    key: Any,
-    first_row: Any,
-    threshold: Any,
-    scale: Any,
+    dropout: DropoutMask,
 ) -> Any:
     d = table.shape[1]
     for i in range(labels.shape[0]):
@@ -270,43 +268,31 @@ def embed_rows(
         else:
             for j in range(d):
                 out[j] = word_row[j] * factor
-        if dropped:
-            drop_row(out, key, first_row + i, threshold, scale)
+        if dropout.enabled:
+            drop_row(out, i, dropout)
     return DONE
 
 
 @kernel
 def embed(*given: Any) -> None:
     release()
-    embed_rows(*given)
+    embed_rows(*given[:-1], DropoutMask(*given[-1]))
     acquire()
 
 
 @kernel
-def scatter(
-    dy: Any,
-    labels: Any,
-    factor: Any,
-    dtable: Any,
-    add: Any,
-    dropped: Any,
-    key: Any,
-    first_row: Any,
-    threshold: Any,
-    scale: Any,
-    buffer: Any,
-) -> None:
+def scatter(dy: Any, labels: Any, factor: Any, dtable: Any, add: Any, mask: Any, buffer: Any) -> None:
     """dtable[label] += factor * mask * dy, row after row; without `add`, dtable starts at 0"""
     release()
-    d = dy.shape[1]
+    d, dropout = dy.shape[1], DropoutMask(*mask)
     if not add:
         dtable[:] = 0
     for i in range(labels.shape[0]):
         row, out = dy[i], dtable[labels[i]]
-        if dropped:
+        if dropout.enabled:
             for j in range(d):
                 buffer[j] = row[j]
-            drop_row(buffer, key, first_row + i, threshold, scale)
+            drop_row(buffer, i, dropout)
             for j in range(d):
                 out[j] += buffer[j] * factor
         else:

@@ -63,8 +63,8 @@ def packed(rows: Array, offsets: Array) -> bool:
     return longest_of(rows, offsets) >= 0
 
 
-def dropped(dropout: Dropout | None, kind: Any) -> tuple[Any, ...]:
-    """Dropout as kernels take it: (enabled, key, first row, threshold, scale)."""
+def dropout_mask(dropout: Dropout | None, kind: Any) -> tuple[Any, ...]:
+    """The fields of a DropoutMask."""
     if dropout is None:
         return (*NONE_DROPPED, kind.type(1))
     threshold = np.uint32(dropout.rate * 2**32)

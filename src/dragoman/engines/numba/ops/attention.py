@@ -31,7 +31,7 @@ def attend_self(
     if longest < 0:
         return NotImplemented
     layout = (offsets, offsets, longest, heads, causal, scaled)
-    y, backward_parts = _attend(qkv, qkv, (0, d, 2 * d), distance_bias, *layout)
+    y, backward_parts = _attend(qkv, qkv, d, distance_bias, *layout)
 
     def backward(dy: Array) -> tuple[Array, Array | None]:
         dqkv = np.empty_like(qkv)
@@ -51,7 +51,7 @@ def attend_cross(
     if longest < 0:
         return NotImplemented
     layout = (offsets, memory_offsets, longest, heads, False, scaled)
-    y, backward_parts = _attend(queries, kv, (0, 0, d), None, *layout)
+    y, backward_parts = _attend(queries, kv, 0, None, *layout)
 
     def backward(dy: Array) -> tuple[Array, Array]:
         dqueries, dkv = np.empty_like(queries), np.empty_like(kv)
@@ -125,8 +125,8 @@ def _bias_fits(bias: Array | None, kind: Any, heads: int) -> bool:
 
 def _attend(
     q: Array,
-    k: Array,
-    columns: tuple[int, int, int],
+    kv: Array,
+    k0: int,
     bias: Array | None,
     offsets: Array,
     memory_offsets: Array,
@@ -135,34 +135,37 @@ def _attend(
     causal: bool,
     scaled: bool,
 ) -> tuple[Array, Backward]:
-    """Attention on rows of q and k (which also holds the values), beginning at the given columns."""
-    q0, k0, v0 = columns
-    kind, depth = q.dtype, k.shape[1] - v0
+    """Attention of the first columns of q to keys from column k0 of kv on, followed by the values."""
+    kind, depth = q.dtype, (kv.shape[1] - k0) // 2
     width = depth // heads
     scale = kind.type(width**-0.5 if scaled else 1.0)
     ends, memory_ends = offsets.astype(np.int64, copy=False), memory_offsets.astype(np.int64, copy=False)
     added = scalar.NO_BIAS[kind] if bias is None else bias
+    spec = ends, memory_ends, heads, causal, scale, added  # AttentionSpec
     y, lse = np.empty((len(q), depth), kind), np.empty((len(q), heads), kind)
     wide = kind == np.float32 and width % 8 == 0
-    layout = (ends, memory_ends, heads, causal, scale, added)
-    if wide:
-        flat = (q.reshape(-1), q.shape[1], q0, k.reshape(-1), k.shape[1], k0, v0)
-        simd.forward(
-            head_vectors_of(width), *flat, *layout, y.reshape(-1), lse, np.empty(longest * (2 * width + 1), kind)
-        )
-    else:
-        scalar.forward(width, q, q0, k, k0, k, v0, *layout, y, lse, np.empty((width + 1, longest), kind))
 
-    def backward_parts(dy: Array, dq: Array, dk: Array) -> Array | None:
-        """Write dq and dk; returns the derivative of the bias."""
-        delta, dbias = np.ascontiguousarray(dy), np.zeros_like(added)
+    def shaped(matrix: Array) -> Array:
+        """Flat for the SIMD kernels."""
+        return matrix.reshape(-1) if wide else matrix
+
+    columns = (shaped(q), 0, q.shape[1]), (shaped(kv), k0, kv.shape[1])  # Columns
+    if wide:
+        work = np.empty(longest * (2 * width + 1), kind)
+        simd.forward(head_vectors_of(width), *columns, spec, shaped(y), lse, work)
+    else:
+        scalar.forward(width, *columns, spec, y, lse, np.empty((width + 1, longest), kind))
+
+    def backward_parts(dy: Array, dq: Array, dkv: Array) -> Array | None:
+        """Write dq and dkv; returns the derivative of the bias."""
+        dbias = np.zeros_like(added)
+        deltas = shaped(np.ascontiguousarray(dy)), shaped(dq), shaped(dkv), dbias
         if wide:
             work = np.empty(longest * (4 * width + 2), kind)
-            flat_deltas = (delta.reshape(-1), dq.reshape(-1), dk.reshape(-1))
-            simd.backward(head_vectors_of(width), *flat, *layout, y.reshape(-1), lse, *flat_deltas, dbias, work)
+            simd.backward(head_vectors_of(width), *columns, spec, shaped(y), lse, *deltas, work)
         else:
             work = np.empty((2 * width + 2, longest), kind)
-            scalar.backward(width, q, q0, k, k0, k, v0, *layout, y, lse, delta, dq, dk, dk, dbias, work)
+            scalar.backward(width, *columns, spec, y, lse, *deltas, work)
         return None if bias is None else dbias
 
     return y, backward_parts
@@ -178,11 +181,11 @@ def attend_additive(
     ends, memory_ends = offsets.astype(np.int64, copy=False), memory_offsets.astype(np.int64, copy=False)
     y = np.empty((len(queries), values.shape[1]), queries.dtype)
     weights = np.empty(int(np.diff(ends) @ np.diff(memory_ends)), queries.dtype)
-    additive.forward(*arrays, ends, memory_ends, y, weights)
+    additive.forward(arrays, ends, memory_ends, y, weights)
 
     def derivatives(dy: Array) -> tuple[Array, ...]:
         found = tuple(np.zeros_like(array) for array in arrays)
-        additive.backward(*arrays, ends, memory_ends, y, weights, np.ascontiguousarray(dy), *found)
+        additive.backward(arrays, ends, memory_ends, y, weights, np.ascontiguousarray(dy), found)
         return found
 
     return y, derivatives

@@ -15,7 +15,7 @@ from dragoman.engines.numba.gemm.packed_weights import PANEL
 from dragoman.engines.numba.kernels import cross_entropy as cross_entropy_kernels
 from dragoman.engines.numba.kernels import linear as linear_kernels
 from dragoman.engines.numba.kernels import row_kernels
-from dragoman.engines.numba.ops.arguments import NO_LABELS, NO_NUMBERS, NO_ROWS, dropped, matrices, within
+from dragoman.engines.numba.ops.arguments import NO_LABELS, NO_NUMBERS, NO_ROWS, dropout_mask, matrices, within
 from dragoman.graph import Array, DeferredGradient
 from dragoman.operations.dropout import Dropout
 from dragoman.operations.shapes import check_finite, check_labels
@@ -117,7 +117,7 @@ def add_normalize(
         statistics,
         form == "inside",
         kind.type(epsilon),
-        *dropped(dropout, kind),
+        dropout_mask(dropout, kind),
     )
 
     def backward(dtotal: Array | None, dy: Array | None) -> tuple[Array, Array, Array, Array]:
@@ -149,7 +149,6 @@ def _normalize_backward(
     row_kernels.normalize_backward(
         np.ascontiguousarray(dy),
         NO_ROWS[kind] if dtotal is None else np.ascontiguousarray(dtotal),
-        dtotal is not None,
         total,
         gamma,
         statistics,
@@ -157,7 +156,7 @@ def _normalize_backward(
         NO_ROWS[kind] if dropout is None else dupdate,
         dgamma,
         dbeta,
-        *dropped(dropout, kind),
+        dropout_mask(dropout, kind),
     )
     return dupdate, dsum, dgamma, dbeta
 
@@ -166,11 +165,11 @@ def _normalize_backward(
 def drop(x: Array, *, dropout: Dropout | None) -> Any:
     if dropout is None or not matrices(x) or x.ndim != 2:
         return NotImplemented
-    _, key, first_row, threshold, scale = dropped(dropout, x.dtype)
+    mask = dropout_mask(dropout, x.dtype)
 
     def masked(values: Array) -> Array:
         out = np.empty_like(values)
-        row_kernels.drop_rows(np.ascontiguousarray(values), out, key, first_row, threshold, scale)
+        row_kernels.drop_rows(np.ascontiguousarray(values), out, mask)
         return out
 
     return masked(x), masked
@@ -199,7 +198,9 @@ def embed(
     where = NO_LABELS if positions is None else positions.astype(np.int64, copy=False)
     y = np.empty((len(labels), table.shape[1]), kind)
     places = NO_ROWS[kind] if position_table is None else position_table
-    row_kernels.embed(table, which, places, where, positions is not None, kind.type(scale), y, *dropped(dropout, kind))
+    row_kernels.embed(
+        table, which, places, where, positions is not None, kind.type(scale), y, dropout_mask(dropout, kind)
+    )
 
     def backward(dy: Array) -> tuple[DeferredGradient, DeferredGradient | None]:
         delta = np.ascontiguousarray(dy)
@@ -218,7 +219,7 @@ def scatter_writer(delta: Array, labels: Array, factor: float, dropout: Dropout 
 
     def write(out: Array, add: bool, *_: int) -> None:
         buffer = np.empty(out.shape[1], kind)
-        row_kernels.scatter(delta, labels, kind.type(factor), out, add, *dropped(dropout, kind), buffer)
+        row_kernels.scatter(delta, labels, kind.type(factor), out, add, dropout_mask(dropout, kind), buffer)
 
     return write
 
@@ -233,7 +234,7 @@ def checked_labels(operation: str, labels: Array, size: int) -> Array:
 def _checked_targets(
     shape: tuple[int, ...], kind: Any, targets: Array, weights: Array | None, smoothing: float, total: float | None
 ) -> tuple[Array, Array, float, float] | None:
-    """(targets, weights, divisor, smoothing) as the kernels take them; None if they do not support these."""
+    """The fields of WeightedTargets; None if the kernels do not support these."""
     if len(shape) != 2 or not shape[0] or not shape[1] or targets.shape != shape[:1] or not 0 <= smoothing < 1:
         return None
     if weights is not None and weights.shape != targets.shape:
@@ -265,12 +266,12 @@ def cross_entropy(
     )
     if targets_given is None:
         return NotImplemented
-    error, hits = cross_entropy_kernels.cross_entropy(logits, *targets_given)
+    error, hits = cross_entropy_kernels.cross_entropy(logits, targets_given)
     value = _finite(error, logits.dtype)
 
     def backward(derror: Array, _: None = None) -> Array:
         delta, none = logits.copy(), NO_NUMBERS[logits.dtype]
-        cross_entropy_kernels.cross_entropy_delta(delta, none, *targets_given)
+        cross_entropy_kernels.cross_entropy_delta(delta, none, targets_given)
         if derror != 1:
             delta *= derror
         return delta
@@ -302,7 +303,7 @@ def linear_cross_entropy(
     delta, dx, dbiases = np.empty((block, size), kind), np.empty_like(x), np.empty_like(b)
     dweights = NO_ROWS[kind] if block == len(x) else np.empty_like(weights)
     error, hits = linear_kernels.linear_cross_entropy(
-        gemms, x, weights, transposed, b, *targets_given, delta, dx, dweights, dbiases
+        gemms, x, weights, transposed, b, targets_given, delta, dx, dweights, dbiases
     )
     value = _finite(error, kind)
 

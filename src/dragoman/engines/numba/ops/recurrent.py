@@ -81,14 +81,14 @@ def rnn(
         return NotImplemented
     kind, samples = x.dtype, len(offsets) - 1
     gemms, ends = _gemms(kind, offsets), offsets.astype(np.int64, copy=False)
-    w, start = np.ascontiguousarray(weights), _or_empty(initial, kind)
+    steps, w, start = (ends, reverse, cut or 0), np.ascontiguousarray(weights), _or_empty(initial, kind)
     h, slopes, final = np.empty(x.shape, kind), np.empty(x.shape, kind), np.empty((samples, len(w)), kind)
-    rnn_kernels.forward(gemms, np.ascontiguousarray(x), w, start, chosen, ends, reverse, h, final, slopes)
+    rnn_kernels.forward(gemms, np.ascontiguousarray(x), w, start, chosen, steps, h, final, slopes)
 
     def backward(dh: Array | None, dfinal: Array | None) -> tuple[Array, DeferredGradient, Array | None]:
         dx, dinitial = slopes, _like(initial, kind)
         deltas = _or_empty(dh, kind), _or_empty(dfinal, kind)
-        rnn_kernels.backward(gemms, w, start, ends, reverse, cut or 0, dx, *deltas, dinitial)
+        rnn_kernels.backward(gemms, w, start, steps, dx, *deltas, dinitial)
         dweights = _weights_derivative(h, start, ends, reverse, dx, w)
         return dx, dweights, None if initial is None else dinitial
 
@@ -108,26 +108,26 @@ def lstm(
 ) -> Any:
     if not _fits(4, x, weights, (initial, initial_cell), offsets, cut):
         return NotImplemented
-    kind, m = x.dtype, len(weights)
+    kind, m, samples = x.dtype, len(weights), len(offsets) - 1
     gemms, ends = _gemms(kind, offsets), offsets.astype(np.int64, copy=False)
-    w, start, start_cell = np.ascontiguousarray(weights), _or_empty(initial, kind), _or_empty(initial_cell, kind)
+    steps, w = (ends, reverse, cut or 0), np.ascontiguousarray(weights)
+    start = _or_empty(initial, kind), _or_empty(initial_cell, kind)
     h, c, gates = np.empty((len(x), m), kind), np.empty((len(x), m), kind), np.empty(x.shape, kind)
-    final, final_cell = (np.empty((len(offsets) - 1, m), kind) for _ in range(2))
-    lstm_kernels.forward(
-        gemms, np.ascontiguousarray(x), w, start, start_cell, ends, reverse, h, c, final, final_cell, gates
-    )
+    final = np.empty((samples, m), kind), np.empty((samples, m), kind)
+    lstm_kernels.forward(gemms, np.ascontiguousarray(x), w, start, steps, (h, c), final, gates)
 
     def backward(
         dh: Array | None, dc: Array | None, dfinal: Array | None, dfinal_cell: Array | None
     ) -> tuple[Array, DeferredGradient, Array | None, Array | None]:
-        deltas = (_or_empty(delta, kind) for delta in (dh, dc, dfinal, dfinal_cell))
+        dstates = _or_empty(dh, kind), _or_empty(dc, kind)
+        dends = _or_empty(dfinal, kind), _or_empty(dfinal_cell, kind)
         dinitial, dcell = _like(initial, kind), _like(initial_cell, kind)
-        lstm_kernels.backward(gemms, w, start, start_cell, ends, reverse, cut or 0, c, gates, *deltas, dinitial, dcell)
+        lstm_kernels.backward(gemms, w, start, steps, c, gates, dstates, dends, (dinitial, dcell))
         dx = gates
-        dweights = _weights_derivative(h, start, ends, reverse, dx, w)
+        dweights = _weights_derivative(h, start[0], ends, reverse, dx, w)
         return dx, dweights, None if initial is None else dinitial, None if initial_cell is None else dcell
 
-    return (h, c, final, final_cell), backward
+    return (h, c, *final), backward
 
 
 @operations.gru.register(ENGINE)
@@ -145,16 +145,16 @@ def gru(
         return NotImplemented
     kind, m, after = x.dtype, len(weights), biases is not None
     gemms, ends = _gemms(kind, offsets), offsets.astype(np.int64, copy=False)
-    w, start = np.ascontiguousarray(weights), _or_empty(initial, kind)
+    steps, w, start = (ends, reverse, cut or 0), np.ascontiguousarray(weights), _or_empty(initial, kind)
     b = NO_NUMBERS[kind] if biases is None else np.ascontiguousarray(biases)
     h, reached, gates = np.empty((len(x), m), kind), np.empty((len(x), m), kind), np.empty(x.shape, kind)
-    final = np.empty((len(offsets) - 1, m), kind)
-    gru_kernels.forward(gemms, np.ascontiguousarray(x), w, start, b, ends, reverse, h, final, gates, reached)
+    saved, final = (h, gates, reached), np.empty((len(offsets) - 1, m), kind)
+    gru_kernels.forward(gemms, np.ascontiguousarray(x), w, start, b, steps, final, saved)
 
     def backward(dh: Array | None, dfinal: Array | None) -> tuple[Array, DeferredGradient, Array | None, Array | None]:
         dx, dinitial, dbiases = gates, _like(initial, kind), np.empty_like(b)
         deltas = _or_empty(dh, kind), _or_empty(dfinal, kind)
-        gru_kernels.backward(gemms, w, start, b, ends, reverse, cut or 0, h, dx, reached, *deltas, dinitial, dbiases)
+        gru_kernels.backward(gemms, w, start, b, steps, saved, *deltas, dinitial, dbiases)
 
         def write(out: Array, add: bool, *_: int) -> None:
             before, way = states_before(h, start, ends, reverse), gemm_addresses(kind)

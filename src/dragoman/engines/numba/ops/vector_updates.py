@@ -39,8 +39,9 @@ def adam_sweep(
     kind = theta.dtype
     if kind.kind != "f" or any(a.dtype != kind or not a.flags.c_contiguous for a in (theta, gradient, m, v)):
         return NotImplemented
-    numbers = (rate, beta1, beta2, 1 - beta1, 1 - beta2, epsilon, 1 / (1 - beta1**age), 1 / (1 - beta2**age))
-    kernels.adam(theta, gradient, m, v, *map(kind.type, numbers), inside, kind.type(rate * decay), kind.type(factor))
+    corrections = 1 / (1 - beta1**age), 1 / (1 - beta2**age)
+    numbers = (rate, beta1, beta2, 1 - beta1, 1 - beta2, epsilon, *corrections, rate * decay, factor)
+    kernels.adam(theta, gradient, m, v, (inside, *map(kind.type, numbers)))
     return True
 
 

@@ -16,6 +16,7 @@ from dragoman.engines.numba.jit import inlined, kernel
 from dragoman.engines.numba.kernels.activations import logistic, tanh
 from dragoman.engines.numba.kernels.row_kernels import sum_rows
 from dragoman.engines.numba.recurrent.time_steps import (
+    TimeSteps,
     add,
     clear,
     copy,
@@ -28,23 +29,13 @@ from dragoman.engines.numba.threads.spin_gate import acquire, release
 
 
 @kernel
-def forward(
-    gemms: Any,
-    x: Any,
-    weights: Any,
-    initial: Any,
-    biases: Any,
-    offsets: Any,
-    reverse: Any,
-    h: Any,
-    final: Any,
-    gates: Any,
-    reset_state: Any,
-) -> None:
-    """gates and new state [N, 3 m] after their activations, and reset_state [N, m], are saved for the backward pass"""
+def forward(gemms: Any, x: Any, weights: Any, initial: Any, biases: Any, steps: Any, final: Any, saved: Any) -> None:
+    """saved: h, gates and new state [N, 3 m] after their activations, reset_state [N, m], for the backward pass"""
     release()
+    h, gates, reset_state = saved
     m, reset_after = weights.shape[0], biases.size > 0
-    order, first, counts, direction = sort_by_length(offsets, reverse)
+    time_steps = TimeSteps(*steps)
+    order, first, counts, direction = sort_by_length(time_steps)
     of_gates, of_new = pack_weights(gemms, weights, 0, 2 * m, False), pack_weights(gemms, weights, 2 * m, m, False)
     state, reset = gather_states(initial, order, m), np.empty((counts[0], m), x.dtype)
     sums = np.zeros((counts[0], round_up_to_panel(2 * m)), x.dtype)
@@ -107,12 +98,8 @@ def backward(
     weights: Any,
     initial: Any,
     biases: Any,
-    offsets: Any,
-    reverse: Any,
-    cut: Any,
-    h: Any,
-    gates: Any,
-    reset_state: Any,
+    steps: Any,
+    saved: Any,
     dh: Any,
     dfinal: Any,
     dinitial: Any,
@@ -123,8 +110,10 @@ def backward(
     The delta of a state has two parts: `passed` comes through the gates' product, `kept` is the rest.
     """
     release()
+    h, gates, reset_state = saved
     m, reset_after = weights.shape[0], biases.size > 0
-    order, first, counts, direction = sort_by_length(offsets, reverse)
+    time_steps = TimeSteps(*steps)
+    order, first, counts, direction = sort_by_length(time_steps)
     of_gates, of_new = pack_weights(gemms, weights, 0, 2 * m, True), pack_weights(gemms, weights, 2 * m, m, True)
     start, kept = gather_states(initial, order, m), gather_states(dfinal, order, m)
     passed = np.zeros((order.shape[0], round_up_to_panel(m)), h.dtype)
@@ -149,7 +138,7 @@ def backward(
                 _reset_state_backward(fresh[i], h[row - direction] if t > 0 else start[i], gates[row])
             add(fresh[i], kept[i], m)
             copy(gates[row], dgates[i], 2 * m)
-        if not flows_back(t, cut):
+        if not flows_back(t, time_steps):
             clear(passed, n)
             clear(kept, n)
         elif has_state:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from dragoman.engines.numba.gemm.recurrent_gemm import multiply_step, pack_weigh
 from dragoman.engines.numba.jit import inlined, kernel
 from dragoman.engines.numba.kernels.activations import logistic, tanh
 from dragoman.engines.numba.recurrent.time_steps import (
+    TimeSteps,
     add,
     clear,
     copy,
@@ -20,6 +21,17 @@ from dragoman.engines.numba.recurrent.time_steps import (
     sort_by_length,
 )
 from dragoman.engines.numba.threads.spin_gate import acquire, release
+from dragoman.graph import Array
+
+
+class LSTMState(NamedTuple):
+    """Hidden and cell states, or their deltas; empty if there are none.
+
+    Python passes plain tuples, which numba recognizes faster.
+    """
+
+    h: Array
+    c: Array
 
 
 @kernel
@@ -28,32 +40,30 @@ def forward(
     x: Any,
     weights: Any,
     initial: Any,
-    initial_cell: Any,
-    offsets: Any,
-    reverse: Any,
-    h: Any,
-    c: Any,
+    steps: Any,
+    states: Any,
     final: Any,
-    final_cell: Any,
     gates: Any,
 ) -> None:
     """gates [N, 4 m] after their activations are saved for the backward pass"""
     release()
+    start, rows, end = LSTMState(*initial), LSTMState(*states), LSTMState(*final)
     m, columns = weights.shape
-    order, first, counts, direction = sort_by_length(offsets, reverse)
+    time_steps = TimeSteps(*steps)
+    order, first, counts, direction = sort_by_length(time_steps)
     packed = pack_weights(gemms, weights, 0, columns, False)
-    state, cell = gather_states(initial, order, m), gather_states(initial_cell, order, m)
+    state, cell = gather_states(start.h, order, m), gather_states(start.c, order, m)
     sums = np.zeros((counts[0], round_up_to_panel(columns)), x.dtype)
     for t in range(counts.shape[0] - 1):
-        if t > 0 or initial.size > 0:
+        if t > 0 or start.h.size > 0:
             multiply_step(gemms, state, counts[t], packed, weights, 0, columns, False, sums)
         for i in range(counts[t]):
             row = first[i] + direction * t
             _gates(x[row], sums[i], gates[row])
-            _update_cell(gates[row], cell[i], c[row])
-            _output(gates[row], cell[i], state[i], h[row])
-    scatter_states(state, order, final)
-    scatter_states(cell, order, final_cell)
+            _update_cell(gates[row], cell[i], rows.c[row])
+            _output(gates[row], cell[i], state[i], rows.h[row])
+    scatter_states(state, order, end.h)
+    scatter_states(cell, order, end.c)
     acquire()
 
 
@@ -94,43 +104,39 @@ def backward(
     gemms: Any,
     weights: Any,
     initial: Any,
-    initial_cell: Any,
-    offsets: Any,
-    reverse: Any,
-    cut: Any,
+    steps: Any,
     c: Any,
     gates: Any,
-    dh: Any,
-    dc: Any,
+    dstates: Any,
     dfinal: Any,
-    dfinal_cell: Any,
     dinitial: Any,
-    dinitial_cell: Any,
 ) -> None:
-    """dx overwrites the gates; dh, dc, ...: empty if there is none"""
+    """dx overwrites the gates"""
     release()
+    start, drows, dend, dstart = LSTMState(*initial), LSTMState(*dstates), LSTMState(*dfinal), LSTMState(*dinitial)
     m, columns = weights.shape
-    order, first, counts, direction = sort_by_length(offsets, reverse)
+    time_steps = TimeSteps(*steps)
+    order, first, counts, direction = sort_by_length(time_steps)
     packed = pack_weights(gemms, weights, 0, columns, True)
-    cell = gather_states(initial_cell, order, m)
-    passed, kept = gather_states(dfinal, order, round_up_to_panel(m)), gather_states(dfinal_cell, order, m)
+    cell = gather_states(start.c, order, m)
+    passed, kept = gather_states(dend.h, order, round_up_to_panel(m)), gather_states(dend.c, order, m)
     dsums = np.empty((counts[0], columns), gates.dtype)
     for t in range(counts.shape[0] - 2, -1, -1):
         for i in range(counts[t]):
             row = first[i] + direction * t
-            if dh.size > 0:
-                add(dh[row], passed[i], m)
-            if dc.size > 0:
-                add(dc[row], kept[i], m)
+            if drows.h.size > 0:
+                add(drows.h[row], passed[i], m)
+            if drows.c.size > 0:
+                add(drows.c[row], kept[i], m)
             _differentiate(passed[i], kept[i], c[row], c[row - direction] if t > 0 else cell[i], gates[row])
             copy(gates[row], dsums[i], columns)
-        if not flows_back(t, cut):
+        if not flows_back(t, time_steps):
             clear(passed, counts[t])
             clear(kept, counts[t])
-        elif t > 0 or initial.size > 0:
+        elif t > 0 or start.h.size > 0:
             multiply_step(gemms, dsums, counts[t], packed, weights, 0, columns, True, passed)
-    scatter_states(passed, order, dinitial)
-    scatter_states(kept, order, dinitial_cell)
+    scatter_states(passed, order, dstart.h)
+    scatter_states(kept, order, dstart.c)
     acquire()
 
 

@@ -12,6 +12,7 @@ from dragoman.engines.numba.gemm.recurrent_gemm import multiply_step, pack_weigh
 from dragoman.engines.numba.jit import inlined, kernel
 from dragoman.engines.numba.kernels.activations import logistic, tanh
 from dragoman.engines.numba.recurrent.time_steps import (
+    TimeSteps,
     add,
     clear,
     copy,
@@ -31,8 +32,7 @@ def forward(
     weights: Any,
     initial: Any,
     activation: Any,
-    offsets: Any,
-    reverse: Any,
+    steps: Any,
     h: Any,
     final: Any,
     slopes: Any,
@@ -40,7 +40,8 @@ def forward(
     """slopes [N, m] of the activation are saved for the backward pass"""
     release()
     m = weights.shape[0]
-    order, first, counts, direction = sort_by_length(offsets, reverse)
+    time_steps = TimeSteps(*steps)
+    order, first, counts, direction = sort_by_length(time_steps)
     packed = pack_weights(gemms, weights, 0, m, False)
     state, sums = gather_states(initial, order, m), np.zeros((counts[0], round_up_to_panel(m)), x.dtype)
     for t in range(counts.shape[0] - 1):
@@ -95,9 +96,7 @@ def backward(
     gemms: Any,
     weights: Any,
     initial: Any,
-    offsets: Any,
-    reverse: Any,
-    cut: Any,
+    steps: Any,
     slopes: Any,
     dh: Any,
     dfinal: Any,
@@ -106,7 +105,8 @@ def backward(
     """dx overwrites the slopes; dh, dfinal: empty if there is none"""
     release()
     m = weights.shape[0]
-    order, first, counts, direction = sort_by_length(offsets, reverse)
+    time_steps = TimeSteps(*steps)
+    order, first, counts, direction = sort_by_length(time_steps)
     packed = pack_weights(gemms, weights, 0, m, True)
     passed, dsums = gather_states(dfinal, order, round_up_to_panel(m)), np.empty((counts[0], m), slopes.dtype)
     for t in range(counts.shape[0] - 2, -1, -1):
@@ -116,7 +116,7 @@ def backward(
                 add(dh[row], passed[i], m)
             _scale(passed[i], slopes[row])
             copy(slopes[row], dsums[i], m)
-        if not flows_back(t, cut):
+        if not flows_back(t, time_steps):
             clear(passed, counts[t])
         elif t > 0 or initial.size > 0:
             multiply_step(gemms, dsums, counts[t], packed, weights, 0, m, True, passed)

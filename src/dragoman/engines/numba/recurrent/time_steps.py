@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dragoman.engines.numba.jit import device_function, kernel
 from dragoman.engines.numba.threads.spin_gate import acquire, release
+from dragoman.graph import Array
+
+
+class TimeSteps(NamedTuple):
+    """Packed sequences, whether they run in reverse, and after how many steps the gradient is cut (0: never).
+
+    Python passes a plain tuple, which numba recognizes faster.
+    """
+
+    offsets: Array
+    reverse: bool
+    cut: int
 
 
 @device_function
-def sort_by_length(offsets: Any, reverse: Any) -> Any:
+def sort_by_length(steps: TimeSteps) -> Any:
     """(order [B] longest first, first [B] rows of step 0, counts [T + 1] sequences at each step, direction 1 or -1)
 
     At step t, the i-th of the counts[t] sequences is at row first[i] + direction * t.
     """
+    offsets, reverse = steps.offsets, steps.reverse
     samples, longest = offsets.shape[0] - 1, 0
     for s in range(samples):
         longest = max(longest, offsets[s + 1] - offsets[s])
@@ -37,9 +50,9 @@ def sort_by_length(offsets: Any, reverse: Any) -> Any:
 
 
 @device_function
-def flows_back(t: Any, cut: Any) -> Any:
-    """Whether the gradient flows from step t to t - 1; cut 0: always"""
-    return cut == 0 or t == 0 or t % cut != 0
+def flows_back(t: Any, steps: TimeSteps) -> Any:
+    """Whether the gradient flows from step t to t - 1"""
+    return steps.cut == 0 or t == 0 or t % steps.cut != 0
 
 
 @device_function

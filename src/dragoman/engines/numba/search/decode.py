@@ -15,7 +15,8 @@ from dragoman.engines.numba.gemm.packed_weights import ZERO_INDEX
 from dragoman.engines.numba.gemm.small_gemm import call_gemm
 from dragoman.engines.numba.jit import device_function
 from dragoman.engines.numba.kernels.activations import gelu_denominator
-from dragoman.engines.numba.kernels.attention.gathered import Columns, RowLists, attend, score_buffer
+from dragoman.engines.numba.kernels.attention.arguments import Columns
+from dragoman.engines.numba.kernels.attention.gathered import RowLists, attend, score_buffer
 from dragoman.engines.transformer_spec import (
     ABSENT,
     ATTENTION,

@@ -9,7 +9,8 @@ import numpy as np
 from dragoman.engines.numba.gemm.packed_weights import ZERO_INDEX
 from dragoman.engines.numba.gemm.small_gemm import pack_in_place
 from dragoman.engines.numba.jit import device_function, kernel
-from dragoman.engines.numba.kernels.attention.gathered import Columns, RowLists, attend, score_buffer
+from dragoman.engines.numba.kernels.attention.arguments import Columns
+from dragoman.engines.numba.kernels.attention.gathered import RowLists, attend, score_buffer
 from dragoman.engines.numba.search.decode import embed, enter_sublayer, feed_forward, leave_sublayer, linear, normalize
 from dragoman.engines.numba.search.quantized_argmax import quantize_output
 from dragoman.engines.transformer_spec import (

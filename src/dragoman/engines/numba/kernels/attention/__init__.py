@@ -5,5 +5,7 @@ scalar    every other width, and double precision
 gathered  float32, keys and values read from listed rows of a cache: whole searches
 additive  the additive score (book 7.22)
 
+`arguments` holds the tuples that they take.
+
 Each version reads its memory differently and sums in its own order, so they share no loop over keys.
 """

@@ -18,9 +18,10 @@ def _tanh(x: Any, one: Any, two: Any) -> Any:
 
 
 @kernel
-def forward(q: Any, k: Any, w: Any, v: Any, offsets: Any, memory_offsets: Any, y: Any, weights: Any) -> None:
-    """weights: the attention weights of all queries, concatenated"""
+def forward(inputs: Any, offsets: Any, memory_offsets: Any, y: Any, weights: Any) -> None:
+    """inputs: queries, keys, score weights and values   weights: the attention weights of all queries, concatenated"""
     release()
+    q, k, w, v = inputs
     zero, one, two = q.dtype.type(0), q.dtype.type(1), q.dtype.type(2)
     place = 0
     for s in range(offsets.shape[0] - 1):
@@ -51,22 +52,18 @@ def forward(q: Any, k: Any, w: Any, v: Any, offsets: Any, memory_offsets: Any, y
 
 @kernel
 def backward(
-    q: Any,
-    k: Any,
-    w: Any,
-    v: Any,
+    inputs: Any,
     offsets: Any,
     memory_offsets: Any,
     y: Any,
     weights: Any,
     dy: Any,
-    dq: Any,
-    dk: Any,
-    dw: Any,
-    dv: Any,
+    derivatives: Any,
 ) -> None:
-    """dq, dk, dw and dv start at 0; sum_j p_j dp_j = dy . y"""
+    """derivatives: of the inputs, starting at 0; sum_j p_j dp_j = dy . y"""
     release()
+    q, k, w, v = inputs
+    dq, dk, dw, dv = derivatives
     zero, one, two = q.dtype.type(0), q.dtype.type(1), q.dtype.type(2)
     place = 0
     for s in range(offsets.shape[0] - 1):

@@ -11,20 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dragoman.engines.numba.jit import device_function
+from dragoman.engines.numba.kernels.attention.arguments import Columns
 from dragoman.engines.numba.kernels.attention.simd import bias_column, dot_columns
 from dragoman.engines.numba.simd.elementwise import exponential
 from dragoman.engines.numba.simd.float32x8 import broadcast, load, multiply_add, store
 from dragoman.engines.transformer_spec import ABSENT
 
 ZERO, ONE = np.float32(0), np.float32(1)
-
-
-class Columns(NamedTuple):
-    """Columns of the rows of a flat matrix: its first column of interest in its first row, and its row stride."""
-
-    data: Any
-    first: Any
-    stride: Any
 
 
 class RowLists(NamedTuple):
@@ -46,10 +39,12 @@ def score_buffer(size: Any) -> Any:
 
 
 @device_function
-def attend(net: Any, m: Any, queries: Any, keys: Any, lists: Any, bias_start: Any, out: Any, row: Any) -> None:
+def attend(
+    net: Any, m: Any, queries: Columns, keys: Columns, lists: RowLists, bias_start: Any, out: Any, row: Any
+) -> None:
     """Each query attends to the rows of its list; the values of a row begin d columns after its keys.
 
-    queries, keys: Columns   lists: RowLists   bias_start: of the relative bias in theta, or ABSENT   row: scores
+    bias_start: of the relative bias in theta, or ABSENT   row: scores
     """
     q, q0, qs = queries
     kv, k0, kvs = keys

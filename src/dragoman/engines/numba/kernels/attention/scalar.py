@@ -1,8 +1,8 @@
 """Attention on packed rows for any head width and precision, one sentence and head at a time.
 
 Only the scores of one query are held. The weights are not stored: the backward pass recomputes them from the
-log-sum-exp of each row. W is the width of a head; q, k and v are column ranges of wider matrices, as one product of
-the query, key and value weights leaves them.
+log-sum-exp of each row. W is the width of a head. Queries, keys and values are columns of wider matrices, as one
+product of their weights leaves them; the values of a row begin d columns after its keys.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dragoman.engines.numba.jit import device_function, kernel
+from dragoman.engines.numba.kernels.attention.arguments import AttentionSpec, Columns
 from dragoman.engines.numba.kernels.attention.simd import bias_column
 from dragoman.engines.numba.simd.elementwise import exponential, maximum
 from dragoman.engines.numba.threads.spin_gate import acquire, release
@@ -27,25 +28,12 @@ def transpose_head(x: Any, first: Any, rows: Any, column: Any, W: Any, xt: Any) 
 
 
 @kernel
-def forward(
-    W: Any,
-    q: Any,
-    q0: Any,
-    k: Any,
-    k0: Any,
-    v: Any,
-    v0: Any,
-    offsets: Any,
-    memory_offsets: Any,
-    heads: Any,
-    causal: Any,
-    scale: Any,
-    bias: Any,
-    out: Any,
-    lse: Any,
-    work: Any,
-) -> None:
+def forward(W: Any, queries: Columns, keys_values: Columns, spec: AttentionSpec, out: Any, lse: Any, work: Any) -> None:
     release()
+    q, q0, _ = queries
+    kv, k0, _ = keys_values
+    offsets, memory_offsets, heads, causal, scale, bias = spec
+    v0 = k0 + heads * W
     zero = q.dtype.type(0)
     relative = bias.shape[0] > 0
     reach = (bias.shape[1] - 1) // 2
@@ -54,7 +42,7 @@ def forward(
         first, rows = offsets[s], offsets[s + 1] - offsets[s]
         m0, keys = memory_offsets[s], memory_offsets[s + 1] - memory_offsets[s]
         for r in range(heads):
-            transpose_head(k, m0, keys, k0 + r * W, W, kt)
+            transpose_head(kv, m0, keys, k0 + r * W, W, kt)
             for i in range(rows):
                 limit = min(i + 1, keys) if causal else keys
                 qrow = q[first + i, q0 + r * W : q0 + (r + 1) * W]
@@ -80,7 +68,7 @@ def forward(
                 for c in range(W):
                     accumulated[c] = zero
                 for j in range(limit):
-                    p, vrow = row[j], v[m0 + j, v0 + r * W : v0 + (r + 1) * W]
+                    p, vrow = row[j], kv[m0 + j, v0 + r * W : v0 + (r + 1) * W]
                     for c in range(W):
                         accumulated[c] += p * vrow[c]
                 inverse = q.dtype.type(1) / total if limit else zero
@@ -93,29 +81,23 @@ def forward(
 @kernel
 def backward(
     W: Any,
-    q: Any,
-    q0: Any,
-    k: Any,
-    k0: Any,
-    v: Any,
-    v0: Any,
-    offsets: Any,
-    memory_offsets: Any,
-    heads: Any,
-    causal: Any,
-    scale: Any,
-    bias: Any,
+    queries: Columns,
+    keys_values: Columns,
+    spec: AttentionSpec,
     out: Any,
     lse: Any,
     dout: Any,
     dq: Any,
-    dk: Any,
-    dv: Any,
+    dkv: Any,
     dbias: Any,
     work: Any,
 ) -> None:
     """(4.3.22), (4.3.25), (4.3.26); sum_j w_ij dw_ij = dout_i . out_i, so one pass over the keys is enough"""
     release()
+    q, q0, _ = queries
+    kv, k0, _ = keys_values
+    offsets, memory_offsets, heads, causal, scale, bias = spec
+    v0 = k0 + heads * W
     zero = q.dtype.type(0)
     relative = bias.shape[0] > 0
     reach = (bias.shape[1] - 1) // 2
@@ -125,11 +107,11 @@ def backward(
         first, rows = offsets[s], offsets[s + 1] - offsets[s]
         m0, keys = memory_offsets[s], memory_offsets[s + 1] - memory_offsets[s]
         for r in range(heads):
-            transpose_head(k, m0, keys, k0 + r * W, W, kt)
-            transpose_head(v, m0, keys, v0 + r * W, W, vt)
+            transpose_head(kv, m0, keys, k0 + r * W, W, kt)
+            transpose_head(kv, m0, keys, v0 + r * W, W, vt)
             for j in range(keys):
-                dkrow = dk[m0 + j, k0 + r * W : k0 + (r + 1) * W]
-                dvrow = dv[m0 + j, v0 + r * W : v0 + (r + 1) * W]
+                dkrow = dkv[m0 + j, k0 + r * W : k0 + (r + 1) * W]
+                dvrow = dkv[m0 + j, v0 + r * W : v0 + (r + 1) * W]
                 for c in range(W):
                     dkrow[c] = zero
                     dvrow[c] = zero
@@ -166,9 +148,9 @@ def backward(
                     accumulated[c] = zero
                 for j in range(limit):
                     p, ds = row[j], drow_weights[j] * scale
-                    krow = k[m0 + j, k0 + r * W : k0 + (r + 1) * W]
-                    dkrow = dk[m0 + j, k0 + r * W : k0 + (r + 1) * W]
-                    dvrow = dv[m0 + j, v0 + r * W : v0 + (r + 1) * W]
+                    krow = kv[m0 + j, k0 + r * W : k0 + (r + 1) * W]
+                    dkrow = dkv[m0 + j, k0 + r * W : k0 + (r + 1) * W]
+                    dvrow = dkv[m0 + j, v0 + r * W : v0 + (r + 1) * W]
                     for c in range(W):
                         dvrow[c] += p * drow[c]
                     for c in range(W):

@@ -1,8 +1,8 @@
 """Attention on packed rows for float32 heads whose width is a multiple of 8, eight columns at a time.
 
-The equations are those of `scalar`. Matrices are flat arrays with their row strides (qs, ks); q0, k0 and v0 are first
-columns. `head_vectors` is a tuple of W / 8 zeros: its length, part of its type, makes the width a compile-time
-constant, so that loops over it unroll and each width is cached on disk.
+The equations and arguments are those of `scalar`, but all matrices are flat. `head_vectors` is a tuple of W / 8 zeros:
+its length, part of its type, makes the width a compile-time constant, so that loops over it unroll and each width is
+cached on disk.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dragoman.engines.numba.jit import DONE, device_function, indirect_kernel, inlined, kernel
+from dragoman.engines.numba.kernels.attention.arguments import AttentionSpec, Columns
 from dragoman.engines.numba.simd.elementwise import exponential, maximum
 from dragoman.engines.numba.simd.float32x8 import broadcast, horizontal_sum, load, multiply_add, store, store_sums
 from dragoman.engines.numba.threads.spin_gate import acquire, release
@@ -143,24 +144,11 @@ def copy_rows(head_vectors: Any, a: Any, at: Any, step: Any, out: Any, ot: Any, 
 
 @indirect_kernel
 def attend(
-    head_vectors: Any,
-    q: Any,
-    qs: Any,
-    q0: Any,
-    k: Any,
-    ks: Any,
-    k0: Any,
-    v0: Any,
-    offsets: Any,
-    memory_offsets: Any,
-    heads: Any,
-    causal: Any,
-    scale: Any,
-    bias: Any,
-    out: Any,
-    lse: Any,
-    work: Any,
+    head_vectors: Any, queries: Columns, keys_values: Columns, spec: AttentionSpec, out: Any, lse: Any, work: Any
 ) -> Any:
+    q, q0, qs = queries
+    kv, k0, kvs = keys_values
+    offsets, memory_offsets, heads, causal, scale, bias = spec
     W = 8 * len(head_vectors)
     depth, size = heads * W, work.shape[0] // (2 * W + 1)
     keyed, valued, row = work[: size * W], work[size * W : 2 * size * W], work[2 * size * W :]
@@ -168,8 +156,9 @@ def attend(
         first, rows = offsets[s], offsets[s + 1] - offsets[s]
         m0, keys = memory_offsets[s], memory_offsets[s + 1] - memory_offsets[s]
         for r in range(heads):
-            copy_rows(head_vectors, k, m0 * ks + k0 + r * W, ks, keyed, 0, W, keys)
-            copy_rows(head_vectors, k, m0 * ks + v0 + r * W, ks, valued, 0, W, keys)
+            kt = m0 * kvs + k0 + r * W
+            copy_rows(head_vectors, kv, kt, kvs, keyed, 0, W, keys)
+            copy_rows(head_vectors, kv, kt + depth, kvs, valued, 0, W, keys)
             for i in range(rows):
                 limit = min(i + 1, keys) if causal else keys
                 qt, ot = (first + i) * qs + q0 + r * W, (first + i) * depth + r * W
@@ -189,9 +178,9 @@ def attend(
 
 
 @kernel
-def forward(*given: Any) -> None:
+def forward(head_vectors: Any, queries: Any, keys_values: Any, spec: Any, *given: Any) -> None:
     release()
-    attend(*given)
+    attend(head_vectors, Columns(*queries), Columns(*keys_values), AttentionSpec(*spec), *given)
     acquire()
 
 
@@ -234,27 +223,20 @@ def step(
 @indirect_kernel
 def attend_backward(
     head_vectors: Any,
-    q: Any,
-    qs: Any,
-    q0: Any,
-    k: Any,
-    ks: Any,
-    k0: Any,
-    v0: Any,
-    offsets: Any,
-    memory_offsets: Any,
-    heads: Any,
-    causal: Any,
-    scale: Any,
-    bias: Any,
+    queries: Columns,
+    keys_values: Columns,
+    spec: AttentionSpec,
     out: Any,
     lse: Any,
     dout: Any,
     dq: Any,
-    dk: Any,
+    dkv: Any,
     dbias: Any,
     work: Any,
 ) -> Any:
+    q, q0, qs = queries
+    kv, k0, kvs = keys_values
+    offsets, memory_offsets, heads, causal, scale, bias = spec
     W = 8 * len(head_vectors)
     relative, reach = bias.shape[0] > 0, (bias.shape[1] - 1) // 2
     depth, size = heads * W, work.shape[0] // (4 * W + 2)
@@ -265,9 +247,10 @@ def attend_backward(
         first, rows = offsets[s], offsets[s + 1] - offsets[s]
         m0, keys = memory_offsets[s], memory_offsets[s + 1] - memory_offsets[s]
         for r in range(heads):
-            kt, vt = m0 * ks + k0 + r * W, m0 * ks + v0 + r * W
-            copy_rows(head_vectors, k, kt, ks, keyed, 0, W, keys)
-            copy_rows(head_vectors, k, vt, ks, valued, 0, W, keys)
+            kt = m0 * kvs + k0 + r * W
+            vt = kt + depth
+            copy_rows(head_vectors, kv, kt, kvs, keyed, 0, W, keys)
+            copy_rows(head_vectors, kv, vt, kvs, valued, 0, W, keys)
             dkeyed[: keys * W] = 0
             dvalued[: keys * W] = 0
             for i in range(rows):
@@ -288,13 +271,13 @@ def attend_backward(
                 add_to_rows(head_vectors, weights, limit, ONE, dout, ot, dvalued)
                 add_to_rows(head_vectors, dweights, limit, scale, q, qt, dkeyed)
                 combine(head_vectors, dweights, limit, keyed, scale, dq, qt)
-            copy_rows(head_vectors, dkeyed, 0, W, dk, kt, ks, keys)
-            copy_rows(head_vectors, dvalued, 0, W, dk, vt, ks, keys)
+            copy_rows(head_vectors, dkeyed, 0, W, dkv, kt, kvs, keys)
+            copy_rows(head_vectors, dvalued, 0, W, dkv, vt, kvs, keys)
     return DONE
 
 
 @kernel
-def backward(*given: Any) -> None:
+def backward(head_vectors: Any, queries: Any, keys_values: Any, spec: Any, *given: Any) -> None:
     release()
-    attend_backward(*given)
+    attend_backward(head_vectors, Columns(*queries), Columns(*keys_values), AttentionSpec(*spec), *given)
     acquire()

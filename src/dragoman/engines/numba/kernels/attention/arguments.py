@@ -1,0 +1,33 @@
+"""Arguments that the attention kernels share. Python passes plain tuples, which numba recognizes faster."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dragoman.graph import Array
+
+
+class Columns(NamedTuple):
+    """Some columns of a matrix: its data (flat, except for `scalar`), where they begin in row 0, and its row stride."""
+
+    data: Array
+    first: int | np.int64
+    stride: int
+
+
+class AttentionSpec(NamedTuple):
+    """Which keys a query attends to, and how they are scored.
+
+    offsets, memory_offsets  [B + 1] where the queries and the keys of each sequence begin
+    causal                   whether later keys are masked
+    bias                     [heads, 2 reach + 1] by distance; [0, 1] if there is none
+    """
+
+    offsets: Array
+    memory_offsets: Array
+    heads: int
+    causal: bool
+    scale: float
+    bias: Array
