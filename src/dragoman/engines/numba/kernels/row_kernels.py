@@ -47,11 +47,10 @@ def is_kept(row_key: Any, j: Any, threshold: Any) -> Any:
 
 
 @device_function
-def drop_row(row: Any, i: Any, dropout: DropoutMask) -> None:
-    """row *= row i of the mask"""
-    row_key = mask_key(dropout, i)
+def drop_row(row: Any, row_key: Any, threshold: Any, scale: Any) -> None:
+    """row *= the row of the mask with this key; numbers, since a tuple costs a sixth of the time"""
     for j in range(row.shape[0]):
-        row[j] = row[j] * dropout.scale if is_kept(row_key, j, dropout.threshold) else row.dtype.type(0)
+        row[j] = row[j] * scale if is_kept(row_key, j, threshold) else row.dtype.type(0)
 
 
 @kernel
@@ -269,7 +268,7 @@ def embed_rows(
             for j in range(d):
                 out[j] = word_row[j] * factor
         if dropout.enabled:
-            drop_row(out, i, dropout)
+            drop_row(out, mask_key(dropout, i), dropout.threshold, dropout.scale)
     return DONE
 
 
@@ -292,7 +291,7 @@ def scatter(dy: Any, labels: Any, factor: Any, dtable: Any, add: Any, mask: Any,
         if dropout.enabled:
             for j in range(d):
                 buffer[j] = row[j]
-            drop_row(buffer, i, dropout)
+            drop_row(buffer, mask_key(dropout, i), dropout.threshold, dropout.scale)
             for j in range(d):
                 out[j] += buffer[j] * factor
         else:
