@@ -28,7 +28,7 @@ class Batch:
     loss_weights  weight of each target in the error, [N] or [B]; None means 1 everywhere
     source   the sequences a decoder looks at, aligned with these; None for a single sequence
     first_row  the row of the whole batch at which this shard begins (dropout counts rows globally)
-    per      what a target belongs to: every "position" or every "sample" (sequence); None: as many as there are tell
+    per      what a target belongs to: every "position" or every "sample" (sequence); None: inferred from their number
 
     The thesis's padded layout is the same thing with pad labels packed as ordinary rows of loss weight 0.
     """
@@ -58,7 +58,7 @@ class Batch:
         self._check_targets()
 
     def _check_targets(self) -> None:
-        """Targets and their weights: one for each position or one for each sample, and finite."""
+        """Check targets and their weights: one per position or per sample, and finite."""
         if self.per not in (None, "position", "sample"):
             raise ConfigurationError(
                 f"per is 'position' or 'sample', got {self.per!r}; it says what a target belongs to"
@@ -84,7 +84,7 @@ class Batch:
                 raise NonFiniteError("loss_weights must be finite and not negative")
 
     def _inferred(self) -> Literal["position", "sample"]:
-        """What targets belong to, by their number; refused where it tells nothing and would matter."""
+        """Infer from their number what targets belong to; raise an error if that is ambiguous."""
         targets = self.targets
         if not isinstance(targets, np.ndarray) or not targets.ndim or len(targets) != len(self):
             return "position"
@@ -117,10 +117,10 @@ class Batch:
         return float(len(self) if self.per == "sample" else len(self.labels))
 
     def shards(self, count: int) -> list[Batch]:
-        """The batch cut into at most `count` batches of whole sequences that take about as much work.
+        """Split the batch into at most `count` batches of whole sequences with about equal work.
 
         A row that is predicted costs more than one of its source, by the output layer and attention across: 2.5 times
-        as much in the preset Large, 13 times in Small. What is evenly dealt at 4 is even enough for both.
+        as much in the preset Large, 13 times in Small. A factor of 4 is even enough for both.
         """
         if count <= 1 or len(self) <= 1:
             return [self]
@@ -133,7 +133,7 @@ class Batch:
         return [self._between(a, b) for a, b in pairwise([*ends, len(self)]) if a < b]
 
     def _between(self, first: int, last: int) -> Batch:
-        """Sequences first to last - 1, which know where their rows stood. What is cut out of a batch needs no check."""
+        """Return sequences first to last - 1 with their first row; not checked again."""
         a, b = int(self.offsets[first]), int(self.offsets[last])
         judged = slice(first, last) if self.per == "sample" else slice(a, b)
         part = object.__new__(Batch)

@@ -155,7 +155,7 @@ def test_a_model_without_testing_pairs(tmp_path: Path, model: Path, run: Run) ->
     (model / "testing.tsv.gz").unlink()
     done = run("evaluate", model)
     assert done.code == 2
-    assert "keeps no testing pairs; name a file of pairs to evaluate on" in done.err
+    assert "has no testing pairs; give a file of pairs to evaluate on" in done.err
     settings = tiny({"data": {"shares": [0.9, 0.1, 0.0]}, "stopping": {"epochs": None, "steps": 1}})
     train_translator(settings, tmp_path / "m")
     done = run("evaluate", tmp_path / "m")

@@ -318,7 +318,7 @@ def test_splitting_a_part_again_is_warned_of(parts: Path, run: Run) -> None:
 def test_a_split_without_a_training_part_writes_nothing(parts: Path, run: Run) -> None:
     done = run("data", "split", "parts/testing.tsv", "--out", "again", *THREE_FIFTHS)
     assert (done.code, done.out) == (2, "")
-    assert "none fell into the training part; add pairs, or try another --seed" in done.err
+    assert "pairs is in the training part; add pairs, or try another --seed" in done.err
     assert not Path("again/training.tsv").exists()
 
 

@@ -45,7 +45,7 @@ def test_a_training_without_a_cache_prepares_its_dataset_for_itself(home: str, t
         [line] = done.stderr.splitlines()
         assert line.startswith("dragoman: ")
         assert f"{home}/.cache/dragoman" in line
-        assert "set XDG_CACHE_HOME to a directory that can be written" in line
+        assert "set XDG_CACHE_HOME to a writable directory" in line
     assert list((tmp_path / "temporary").iterdir()) == [], "nothing is left"
     assert (out / "weights.safetensors").exists()
 

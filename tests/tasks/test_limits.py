@@ -95,7 +95,7 @@ def test_a_pair_that_is_too_long_is_not_evaluated(translator: Translator) -> Non
 
 @pytest.mark.parametrize("beam", [0, WIDEST + 1, 100_000])
 def test_a_beam_has_bounds(beam: int, translator: Translator) -> None:
-    with pytest.raises(ConfigurationError, match=f"a beam is 1 to {WIDEST} wide, got {beam}"):
+    with pytest.raises(ConfigurationError, match=f"a beam must be 1 to {WIDEST} wide, got {beam}"):
         translator.translate(["bread"], beam=beam)
 
 

@@ -220,7 +220,7 @@ def test_damage_is_told_with_what_to_do(tmp_path: Path, damage: str) -> None:
 def test_damage_of_the_only_one_is_told_with_what_to_do(tmp_path: Path, damage: str) -> None:
     checkpoints = saved(tmp_path, 5)
     DAMAGES[damage](tmp_path / "step-00000005")
-    with pytest.raises(FileFormatError, match=f"delete the directory {tmp_path} to begin again"):
+    with pytest.raises(FileFormatError, match=f"delete the directory {tmp_path} to start over"):
         checkpoints.load()
 
 

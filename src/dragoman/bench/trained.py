@@ -1,4 +1,4 @@
-"""A trained model to decode with, and the sentences it reads."""
+"""Read a trained model and sentences to decode."""
 
 from __future__ import annotations
 
@@ -14,14 +14,12 @@ from dragoman.tasks.model import load_metadata, load_network, load_testing, load
 
 
 def read_model(directory: Path, count: int) -> tuple[Transformer, list[Array]]:
-    """The network of a model directory, and sentences of its testing part."""
+    """Return the network of a model directory, and sentences of its testing part."""
     metadata = load_metadata(directory)
     tokenizer, _ = load_tokenizers(metadata, directory)
     texts = [source for source, _ in load_testing(directory)]
     if not texts:
-        raise ConfigurationError(
-            f"{directory} keeps no testing pairs, so there is nothing to decode; name another model"
-        )
+        raise ConfigurationError(f"{directory} has no testing pairs, so there is nothing to decode; use another model")
     chosen = np.random.default_rng(0).permutation(len(texts))[:count]
     longest = metadata.longest[0]
     sources = [add_marks(labels, longest)[0] for labels in tokenizer.encode([texts[i] for i in chosen])]

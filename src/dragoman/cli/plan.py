@@ -1,4 +1,4 @@
-"""dragoman plan: what each size would cost on this machine."""
+"""dragoman plan: predict speed, memory and time of every preset on this machine."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def plan(
     from dragoman.tasks.parts import check_enough, few_pairs, warnings_of
     from dragoman.tasks.planning import measure
 
-    screen = console(stderr=as_json)  # then standard output is for JSON alone
+    screen = console(stderr=as_json)  # standard output is for JSON only
     options = {
         "architecture": architecture,
         "recipe": recipe,

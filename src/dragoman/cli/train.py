@@ -1,4 +1,4 @@
-"""dragoman train: from sentence pairs to a translator."""
+"""dragoman train: train a translator on sentence pairs."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def _train(given: Settings, asked: TranslationConfiguration, screen: Console) ->
 
 
 def _print_compared(compared: list[dict[str, Any]], screen: Console) -> None:
-    """What fine-tuning gained on new pairs, and what it lost on old ones."""
+    """Print scores before and after fine-tuning, on new and on old pairs."""
     table = Table(title="Before and after fine-tuning", title_justify="left", header_style="dim")
     for heading in ("pairs", "", "error before", "after", "BLEU before", "after"):
         table.add_column(heading, justify="left" if heading == "pairs" else "right")

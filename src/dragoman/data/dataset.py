@@ -1,4 +1,4 @@
-"""Sequence transduction (thesis 2.2): pairs of label sequences with start and end labels, in three parts, on disk."""
+"""Datasets on disk (thesis 2.2): pairs of label sequences with start and end labels, in three parts."""
 
 from __future__ import annotations
 
@@ -26,15 +26,13 @@ from dragoman.graph import Array
 VERSION = 6
 SIDES = ("source", "reference")
 MASKED = "masked-texts"
-GIVEN = "given"  # what stands for a splitting where pairs come by part
-LONGEST = (
-    2000  # labels of a side: the time that attention takes, without the engine its memory too, grows with the square
-)
-LEFT_OUT = 255  # stands for a part where a pair belongs to none
-OFTEN = 100  # times that a tokenizer reads every stand-in, so that none falls off a small vocabulary
+GIVEN = "given"  # the splitting of pairs that come in parts already
+LONGEST = 2000  # labels per side: the time of attention (and its memory in the numpy engine) is quadratic in it
+LEFT_OUT = 255  # the part of a pair that belongs to none
+OFTEN = 100  # how often a tokenizer is given every stand-in, so that even a small vocabulary has them all
 CHUNK = 8192
-EXCERPT = 40  # characters of a text in a message
-SHORTEN = "cut such pairs into sentences, or set data.maximum to a number of tokens, and what is longer is cut there"
+EXCERPT = 40  # characters of a text to show in a message
+SHORTEN = "split such pairs into sentences, or set data.maximum to cut texts to a number of tokens"
 
 Pair = tuple[str, str]
 Pairs = Iterable[Pair] | Mapping[str, Iterable[Pair]]  # to be split, or already by part
@@ -44,12 +42,13 @@ Pairs = Iterable[Pair] | Mapping[str, Iterable[Pair]]  # to be split, or already
 class Encoding:
     """How text becomes labels.
 
-    sizes    of the source and reference vocabulary; None derives them from the training part
-    joint    one vocabulary for both sides, of the first size
-    maximum  longest source (m_S) and reference (m_R + 1) in labels, start and end included; what is longer is cut.
-             None: pairs stay as they are, but for those with a side of more than LONGEST labels, which are left out
-    protect  numbers, addresses and placeholders are encoded as stand-ins (data/protection.py); texts are stored whole
-    room     labels that the network has positions for: no pair is augmented beyond it, nor beyond the maximum
+    sizes    sizes of the source and reference vocabulary; None derives them from the training part
+    joint    whether both sides share one vocabulary, of the first size
+    maximum  longest source (m_S) and reference (m_R + 1) in labels, start and end included; longer texts are cut.
+             None: nothing is cut, but pairs with a side of more than LONGEST labels are left out
+    protect  whether numbers, addresses and placeholders are encoded as stand-ins (data/protection.py); the stored
+             texts keep them
+    room     number of positions the network has: no pair is augmented beyond it, nor beyond the maximum
     """
 
     kind: Kind = "wordpiece"
@@ -67,14 +66,14 @@ class Encoding:
 
 
 def add_marks(labels: Array, maximum: int | None) -> tuple[Array, bool]:
-    """[start, ..., end], cut to the maximum with its end label kept; and whether it was cut."""
+    """Add start and end labels, cut to the maximum (the end label stays); also return whether it was cut."""
     cut = maximum is not None and len(labels) + 2 > maximum
     kept = labels[: maximum - 2] if cut and maximum is not None else labels
     return np.concatenate(([START], kept, [END])).astype(LABEL), cut
 
 
 def pad_to(labels: Array, length: int) -> Array:
-    """The thesis's fixed length m: pad labels after the end."""
+    """Pad after the end label to a fixed length, as the thesis does."""
     if len(labels) > length:
         raise ConfigurationError(f"a sequence of {len(labels)} labels does not fit into {length}; cut it first")
     return np.concatenate((labels, np.full(length - len(labels), PAD, labels.dtype)))
@@ -82,7 +81,7 @@ def pad_to(labels: Array, length: int) -> Array:
 
 @dataclass(frozen=True)
 class About:
-    """What a dataset is, in words and numbers; saved beside it."""
+    """Metadata of a dataset, saved as about.json."""
 
     samples: int
     parts: dict[str, int]
@@ -98,7 +97,7 @@ class About:
 
 
 class Dataset:
-    """A prepared corpus: labels, texts and parts through memory maps; nothing is loaded until it is used."""
+    """A prepared corpus: labels and texts are memory-mapped and read when they are used."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -124,20 +123,20 @@ class Dataset:
             len({len(self.parts), *map(len, self.labels), *map(len, self.texts)}) != 1
             or ((self.parts >= len(PARTS)) & (self.parts != LEFT_OUT)).any()
         ):
-            raise FileFormatError(f"{directory}: its files do not belong together; delete the directory and try again")
+            raise FileFormatError(f"{directory}: its files do not match each other; delete the directory and try again")
 
     def __len__(self) -> int:
         return len(self.parts)
 
     def part(self, name: str) -> Part:
         if name not in PARTS:
-            raise ConfigurationError(f"there is no part '{name}'; choose one of {', '.join(PARTS)}")
+            raise ConfigurationError(f"unknown part '{name}'; available: {', '.join(PARTS)}")
         return Part(self, np.flatnonzero(self.parts == PARTS.index(name)))
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Some samples of a dataset. Items are numbered from 0 within the part."""
+    """A part of a dataset; its items are numbered from 0."""
 
     dataset: Dataset
     samples: Array = field(repr=False)
@@ -146,23 +145,23 @@ class Part:
         return len(self.samples)
 
     def lengths(self) -> Array:
-        """[n, 2] labels of source and reference, start and end included."""
+        """Return [n, 2]: the number of labels of each source and reference, start and end included."""
         return np.stack([store.lengths(self.samples) for store in self.dataset.labels], axis=1)
 
     def batch(self, items: Array) -> Batch:
-        """The packed batch of some items, from the store."""
+        """Return the packed batch of some items."""
         source, target = (store.gather(self.samples[items]) for store in self.dataset.labels)
         return Batch.shifted(*target, Batch(*source))
 
     def padded_batch(self, items: Array, source_length: int, reference_length: int) -> Batch:
-        """The thesis's layout: every source m_S long, every reference m_R + 1, pads as ordinary rows of weight 0."""
+        """Return a padded batch as in the thesis: sources of length m_S, references of m_R + 1, padding weight 0."""
         chosen = self.samples[items]
         sources = [pad_to(self.dataset.labels[0][i], source_length) for i in chosen]
         references = [pad_to(self.dataset.labels[1][i], reference_length) for i in chosen]
         return Batch.pairs(sources, references)
 
     def texts(self, side: str) -> Iterator[str]:
-        """Source or reference texts, in order."""
+        """Yield the texts of a side, in order."""
         return self.dataset.texts[SIDES.index(side)].texts(self.samples)
 
 
@@ -174,13 +173,13 @@ def prepare(
     held_out: Collection[str] = (),
     tokenizers: tuple[Tokenizer, Tokenizer] | None = None,
 ) -> Dataset:
-    """Split, train tokenizers on the training part (or use the given ones), encode; in bounded memory.
+    """Split the pairs, train tokenizers on the training part unless they are given, and encode; in bounded memory.
 
-    pairs  to be split; or by part, {"training": ..., "validation": ..., "testing": ...}, to be used as they are
+    pairs  pairs to split, or the parts themselves: {"training": ..., "validation": ..., "testing": ...}
 
-    The directory appears complete or not at all.
+    The directory is created complete or not at all.
     """
-    encoding, how = encoding or Encoding(), described_splitting(pairs, splitting, held_out)
+    encoding, how = encoding or Encoding(), describe_splitting(pairs, splitting, held_out)
     try:
         directory.parent.mkdir(parents=True, exist_ok=True)
         work = Path(tempfile.mkdtemp(prefix=f".{directory.name}-", dir=directory.parent))
@@ -199,12 +198,12 @@ def prepare(
         parts[_too_long(work, encoding)] = LEFT_OUT
         about = _describe(parts, chosen, counts, encoding, how, work)
         if not about.parts[PARTS[TRAINING]]:
-            raise DataError(f"every pair to train on is too long: {about.left_out_example}; {SHORTEN}")
+            raise DataError(f"all training pairs are too long: {about.left_out_example}; {SHORTEN}")
         parts.tofile(work / "parts")
         for left in work.glob(f"*{MASKED}*"):
             left.unlink()
         (work / "about.json").write_text(json.dumps(asdict(about), indent=2), encoding="utf-8")
-        _publish(work, directory)
+        _move_into_place(work, directory)
     except OSError as error:
         raise DataError(f"{directory} could not be written: {error}") from None
     finally:
@@ -212,31 +211,31 @@ def prepare(
     return Dataset(directory)
 
 
-def described_splitting(pairs: Pairs, splitting: Splitting | None, held_out: Collection[str] = ()) -> dict[str, Any]:
-    """How pairs come into parts, in words and numbers."""
+def describe_splitting(pairs: Pairs, splitting: Splitting | None, held_out: Collection[str] = ()) -> dict[str, Any]:
+    """Describe how the pairs are split, for about.json."""
     if not isinstance(pairs, Mapping):
         return asdict(splitting or Splitting())
     if splitting is not None or held_out:
-        raise ConfigurationError("pairs that come by part are used as they are; leave splitting and held_out out")
+        raise ConfigurationError("pairs given in parts are not split; leave out splitting and held_out")
     if unknown := sorted(set(pairs) - set(PARTS)):
-        raise ConfigurationError(f"there is no part '{unknown[0]}'; choose from {', '.join(PARTS)}")
+        raise ConfigurationError(f"unknown part '{unknown[0]}'; available: {', '.join(PARTS)}")
     return {"by": GIVEN}
 
 
 def _write_split(pairs: Pairs, work: Path, splitting: Splitting, held_out: Collection[str]) -> Array:
-    """Write the texts; [n] the part of each pair."""
+    """Write the texts; return [n], the part of each pair."""
     if not isinstance(pairs, Mapping):
         _write_texts(pairs, work)
         return assign_parts(_texts(work, "source-texts"), splitting, held_out)
     counts: Counter[str] = Counter()
 
-    def one_after_the_other() -> Iterator[Pair]:
+    def all_parts() -> Iterator[Pair]:
         for name in PARTS:
             for pair in pairs.get(name, ()):
                 counts[name] += 1
                 yield pair
 
-    _write_texts(one_after_the_other(), work)
+    _write_texts(all_parts(), work)
     return np.repeat(np.arange(len(PARTS), dtype=np.uint8), [counts[name] for name in PARTS])
 
 
@@ -248,11 +247,11 @@ def _write_texts(pairs: Iterable[Pair], work: Path, name: str = "texts") -> None
             references.append(reference.encode())
             empty = False
     if empty:
-        raise DataError("there is not a single pair to learn from")
+        raise DataError("there are no pairs to learn from")
 
 
 def _keep_within_limits(work: Path, tokenizers: tuple[Tokenizer, Tokenizer], encoding: Encoding) -> None:
-    """Leave pairs as they were that added stand-ins make too long: to be cut, or for the positions of the network."""
+    """Undo the augmentation of pairs that it makes longer than the maximum or the positions of the network."""
     given = [[limit for limit in (maximum, encoding.room) if limit is not None] for maximum in encoding.maximum]
     if not any(given):
         return
@@ -271,13 +270,13 @@ def _texts(work: Path, name: str) -> Iterator[str]:
     return store.texts(range(len(store)))
 
 
-def _encoded(side: str, encoding: Encoding) -> str:
-    """The store of the texts that are encoded."""
+def _encoded_store(side: str, encoding: Encoding) -> str:
+    """Return the name of the store of the texts to encode."""
     return f"{side}-{MASKED if encoding.protect else 'texts'}"
 
 
 def _train_tokenizers(work: Path, training: Array, encoding: Encoding) -> tuple[Tokenizer, Tokenizer]:
-    stores = [TextStore(work / _encoded(side, encoding)) for side in SIDES]
+    stores = [TextStore(work / _encoded_store(side, encoding)) for side in SIDES]
     always = [EVERY_STANDIN] * OFTEN if encoding.protect else []
     if encoding.joint:
         both = (text for store in stores for text in store.texts(training))
@@ -291,9 +290,9 @@ def _train_tokenizers(work: Path, training: Array, encoding: Encoding) -> tuple[
 
 
 def _encode_side(work: Path, side: str, tokenizer: Tokenizer, index: int, encoding: Encoding) -> dict[str, int]:
-    """Write the labels of one side; how many were cut, how many pieces were unknown."""
+    """Write the labels of one side; count the texts that were cut and the unknown pieces."""
     counts = {"truncated": 0, "unknown": 0}
-    texts = _texts(work, _encoded(side, encoding))
+    texts = _texts(work, _encoded_store(side, encoding))
     with StoreWriter(work / f"{side}-labels", LABEL.itemsize) as writer:
         while chunk := list(islice(texts, CHUNK)):
             for labels in tokenizer.encode(chunk):
@@ -306,7 +305,7 @@ def _encode_side(work: Path, side: str, tokenizer: Tokenizer, index: int, encodi
 
 
 def _too_long(work: Path, encoding: Encoding) -> Array:
-    """The pairs with a side of more labels than a network is given, unless a maximum says otherwise."""
+    """Return the pairs with a side of more than LONGEST labels, for sides without a maximum."""
     limits = [np.inf if maximum is not None else LONGEST for maximum in encoding.maximum]
     lengths = [LabelStore(work / f"{side}-labels").lengths() for side in SIDES]
     return np.flatnonzero((lengths[0] > limits[0]) | (lengths[1] > limits[1]))
@@ -346,8 +345,8 @@ def _describe(
     )
 
 
-def _publish(work: Path, directory: Path) -> None:
-    """Give the finished directory its name; one that another process finished first is as good."""
+def _move_into_place(work: Path, directory: Path) -> None:
+    """Rename the finished directory; keep an equal one that another process made first."""
     try:
         work.rename(directory)
     except OSError:
@@ -355,4 +354,4 @@ def _publish(work: Path, directory: Path) -> None:
         if not theirs.is_file():
             raise
         if theirs.read_bytes() != (work / "about.json").read_bytes():
-            raise DataError(f"{directory} already holds another dataset; choose another place or delete it") from None
+            raise DataError(f"{directory} holds another dataset; choose another directory or delete it") from None

@@ -1,4 +1,4 @@
-"""The architectures that translate, by name: which network, what its name already says, and its sizes."""
+"""The architectures for translation by name: the network, the settings that the name implies, and the presets."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CONTEXTS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Architecture:
-    """A network, and what its name says about its settings."""
+    """A network class and the settings that the name of the architecture implies."""
 
     settings: type[TransformerSettings] | type[RecurrentSettings]
     configuration: type[TransformerConfiguration] | type[RecurrentConfiguration]

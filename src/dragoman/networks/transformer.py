@@ -40,7 +40,7 @@ from dragoman.networks.sizes import (
 
 
 class TransformerSettings(Configuration):
-    """What is chosen of a Transformer. The defaults are the thesis's Small, with the book's normalization."""
+    """Settings of a Transformer. The defaults are the thesis's Small, with the book's normalization."""
 
     depth: int = Field(default=64, ge=1, le=WIDEST)
     perceptron_depth: int = Field(default=128, ge=1, le=MOST_HIDDEN)
@@ -68,7 +68,7 @@ class TransformerSettings(Configuration):
         return self
 
     def summary(self) -> str:
-        """Its sizes by the thesis's letters."""
+        """Describe the sizes in one line, in the thesis's letters."""
         return f"d = {self.depth}, d_p = {self.perceptron_depth}, h = {self.heads}, tau = {self.layers}"
 
     def _positions_fit(self) -> None:
@@ -80,11 +80,11 @@ class TransformerSettings(Configuration):
             raise ValueError(f"sinusoids need an even position_depth, got {self.position_depth}")
         taken = self.maximum_length if self.positions == "one_hot" else self.position_depth
         if taken is not None and self.positions in CONCATENATED and taken >= self.depth:
-            raise ValueError(f"positions take {taken} of {self.depth} columns, so that none is left for words")
+            raise ValueError(f"positions take {taken} of {self.depth} columns and leave none for words")
 
 
 class TransformerConfiguration(TransformerSettings):
-    """Everything a Transformer is built from: what is chosen, and the vocabularies, which the data decide."""
+    """Settings of a Transformer, with its vocabularies."""
 
     source_vocabulary: int = Field(ge=1, le=MOST_LABELS)
     target_vocabulary: int = Field(ge=1, le=MOST_LABELS)
@@ -99,7 +99,7 @@ class TransformerConfiguration(TransformerSettings):
         return self
 
     def count(self) -> int:
-        """p, without building the network."""
+        """Count the parameters without building the network."""
         return count_transformer(self)
 
 
@@ -116,19 +116,21 @@ class Block(Layer):
 
     pre: bool
 
-    def _around(
+    def _residual(
         self, sublayer: Any, normalization: Normalization, stream: Stream, run: ForwardContext, first_row: int
     ) -> Stream:
         """post: N(x + f(x)) (book 7.31);   pre: x + f(N(x)) (lecture), where N also takes in the update before it."""
         if not self.pre:
             _, normalized = normalization.add(sublayer(stream.total), stream.total, run, first_row)
             return Stream(normalized)
-        total, normalized = _settle(normalization, stream, run, first_row)
+        total, normalized = _apply_update(normalization, stream, run, first_row)
         return Stream(total, sublayer(normalized))
 
 
-def _settle(normalization: Normalization, stream: Stream, run: ForwardContext, first_row: int) -> tuple[Value, Value]:
-    """Take the pending update into the sum: (the sum, the sum normalized)."""
+def _apply_update(
+    normalization: Normalization, stream: Stream, run: ForwardContext, first_row: int
+) -> tuple[Value, Value]:
+    """Add the pending update: (the sum, the sum normalized)."""
     if stream.update is None:
         return stream.total, normalization(stream.total)
     return normalization.add(stream.update, stream.total, run, first_row)
@@ -147,14 +149,14 @@ class EncoderBlock(Block):
         self.perceptron_normalization = _normalization(c, initial, sites)
 
     def __call__(self, stream: Stream, batch: Batch, run: ForwardContext) -> Stream:
-        stream = self._around(
+        stream = self._residual(
             lambda x: self.self_attention(x, batch.offsets, run),
             self.self_attention_normalization,
             stream,
             run,
             batch.first_row,
         )
-        return self._around(self.perceptron, self.perceptron_normalization, stream, run, batch.first_row)
+        return self._residual(self.perceptron, self.perceptron_normalization, stream, run, batch.first_row)
 
 
 class DecoderBlock(Block):
@@ -199,9 +201,9 @@ class DecoderBlock(Block):
     def _sublayers(
         self, look_back: Any, look_across: Any, stream: Stream, run: ForwardContext, first_row: int
     ) -> Stream:
-        stream = self._around(look_back, self.self_attention_normalization, stream, run, first_row)
-        stream = self._around(look_across, self.cross_attention_normalization, stream, run, first_row)
-        return self._around(self.perceptron, self.perceptron_normalization, stream, run, first_row)
+        stream = self._residual(look_back, self.self_attention_normalization, stream, run, first_row)
+        stream = self._residual(look_across, self.cross_attention_normalization, stream, run, first_row)
+        return self._residual(self.perceptron, self.perceptron_normalization, stream, run, first_row)
 
 
 B = TypeVar("B", EncoderBlock, DecoderBlock)
@@ -211,8 +213,8 @@ def _normalization(c: TransformerConfiguration, initial: Initializer, sites: ite
     return Normalization(c.depth, initial, c.normalization, c.epsilon, c.dropout, next(sites))
 
 
-def _one_bias(blocks: list[B]) -> list[B]:
-    """The layers of a stack share the bias of relative positions, as those of T5 do: what others know to serve."""
+def _share_distance_bias(blocks: list[B]) -> list[B]:
+    """Share one bias of relative positions in a stack, as T5 does, so that other runtimes support it."""
     for block in blocks:
         block.self_attention.distance_bias = blocks[0].self_attention.distance_bias
     return blocks
@@ -220,7 +222,7 @@ def _one_bias(blocks: list[B]) -> list[B]:
 
 @dataclass(frozen=True)
 class TransformerState:
-    """Where a decoding stands: the source as each decoder sees it, the past of each decoder, the next position.
+    """The state of decoding: cross-attention keys and values, KV caches, and the next position.
 
     All sequences of a state are at the same position.
     """
@@ -233,7 +235,7 @@ class TransformerState:
         return len(self.past[0])
 
     def select(self, rows: Array) -> TransformerState:
-        """The state of some of the sequences, in the given order, with repetitions (beams)."""
+        """Return the state of some sequences, in the given order, with repetitions (beams)."""
         return TransformerState(
             tuple(kv.select(rows) for kv in self.remembered), tuple(kv.select(rows) for kv in self.past), self.position
         )
@@ -267,12 +269,12 @@ class Transformer(Network):
             )
 
         self.source_embedding = embedding(c.source_vocabulary)
-        self.encoder = _one_bias([EncoderBlock(c, initial, sites) for _ in range(c.layers)])
+        self.encoder = _share_distance_bias([EncoderBlock(c, initial, sites) for _ in range(c.layers)])
         self.encoder_normalization = _normalization(c, initial, sites) if c.block == "pre" else None
         self.reference_embedding = embedding(
             c.target_vocabulary, self.source_embedding.table if c.tied == "all" else None
         )
-        self.decoder = _one_bias([DecoderBlock(c, initial, sites) for _ in range(c.layers)])
+        self.decoder = _share_distance_bias([DecoderBlock(c, initial, sites) for _ in range(c.layers)])
         self.decoder_normalization = _normalization(c, initial, sites) if c.block == "pre" else None
         table = None if c.tied == "none" else self.reference_embedding.table
         self.output = Perceptron(c.depth, c.target_vocabulary, initial, table=table)
@@ -293,23 +295,25 @@ class Transformer(Network):
         stream = Stream(self.reference_embedding(batch.labels, batch.positions, run, batch.first_row))
         for block in self.decoder:
             stream = block(stream, batch, memory, source, run)
-        return self._finish(self.decoder_normalization, stream, run, batch.first_row), self.output
+        return self._final_output(self.decoder_normalization, stream, run, batch.first_row), self.output
 
     def _encode(self, source: Batch, run: ForwardContext) -> Value:
         stream = Stream(self.source_embedding(source.labels, source.positions, run, source.first_row))
         for block in self.encoder:
             stream = block(stream, source, run)
-        return self._finish(self.encoder_normalization, stream, run, source.first_row)
+        return self._final_output(self.encoder_normalization, stream, run, source.first_row)
 
     @staticmethod
-    def _finish(normalization: Normalization | None, stream: Stream, run: ForwardContext, first_row: int) -> Value:
-        """What a stack hands on: post-norm, its last output; pre-norm, its stream settled and normalized."""
+    def _final_output(
+        normalization: Normalization | None, stream: Stream, run: ForwardContext, first_row: int
+    ) -> Value:
+        """Return the output of a stack: its last output (post-norm), or its stream summed and normalized (pre-norm)."""
         if normalization is None:
             return stream.total
-        return _settle(normalization, stream, run, first_row)[1]
+        return _apply_update(normalization, stream, run, first_row)[1]
 
     def encode(self, batch: Batch) -> TransformerState:
-        """Read the sources once; the state from which `step` writes their references. Of pairs, the sources count."""
+        """Encode the sources (of a batch of pairs, too); return the first state for `step`."""
         source = batch if batch.source is None else batch.source
         plain = self.plain
         memory = value_of(plain._encode(source, ForwardContext()))
@@ -320,7 +324,7 @@ class Transformer(Network):
         )
 
     def step(self, state: TransformerState, labels: Array) -> tuple[Array, TransformerState]:
-        """Logits [B, V] for the label after `labels` [B], and the state that has seen them."""
+        """Return the logits [B, V] of the label after `labels` [B], and the next state."""
         if len(labels) != len(state):
             raise ShapeError(f"step: {len(labels)} labels for a state of {len(state)} sequences")
         plain = self.plain
@@ -330,21 +334,21 @@ class Transformer(Network):
         for block, before, remembered in zip(plain.decoder, state.past, state.remembered, strict=True):
             stream, after = block.step(stream, before, remembered)
             past.append(after)
-        logits = plain.output(self._finish(plain.decoder_normalization, stream, ForwardContext(), 0))
+        logits = plain.output(self._final_output(plain.decoder_normalization, stream, ForwardContext(), 0))
         return value_of(logits), TransformerState(state.remembered, tuple(past), state.position + 1)
 
     @property
     def maximum_length(self) -> int | None:
-        """Positions it has, where they end somewhere."""
+        """The number of positions, if it is limited, else None."""
         return self.configuration.maximum_length
 
     def alignment(self, batch: Batch) -> Array:
-        """[B, Tq, Tk]: where each position of the reference looked, by the last decoder, all heads' mean."""
+        """Return [B, Tq, Tk], the attention from reference to source: last decoder, mean of all heads."""
         mean: Array = self.attention(batch)[f"decoder.{len(self.decoder) - 1}.cross_attention"].mean(axis=1)
         return mean
 
     def attention(self, batch: Batch) -> dict[str, Array]:
-        """The attention weights of every layer, [B, h, Tq, Tk], by the layer's name."""
+        """Return the attention weights of every layer, [B, h, Tq, Tk], by layer name."""
         maps: list[Array] = []
         self.plain(batch, ForwardContext(maps=maps))
         names = [f"encoder.{i}.self_attention" for i in range(len(self.encoder))]

@@ -1,4 +1,4 @@
-"""Every equation beside its derivative, in plain array code: the definition of what is right."""
+"""Operations: every equation beside its derivative, in plain array code, which defines the results."""
 
 from dragoman.operations.activations import ACTIVATIONS, activate
 from dragoman.operations.attention import Padding, attend, attend_cross, attend_self, attend_step, attention_weights
@@ -16,10 +16,10 @@ from dragoman.operations.structure import (
     appended_offsets,
     appended_rows,
     concatenate_columns,
-    deal_rows,
     join_rows,
     mean_rows,
     reshape,
+    split_rows,
     take_rows,
     transpose,
 )
@@ -46,7 +46,6 @@ __all__ = [
     "cbow",
     "concatenate_columns",
     "cross_entropy",
-    "deal_rows",
     "drop",
     "embed",
     "gru",
@@ -63,6 +62,7 @@ __all__ = [
     "rnn",
     "skip_gram",
     "softmax",
+    "split_rows",
     "take_rows",
     "transpose",
 ]

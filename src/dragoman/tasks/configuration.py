@@ -1,6 +1,7 @@
-"""Everything that can be chosen about training a translator: sections of a TOML file, checked, with one meaning each.
+"""The configuration of a training: sections of a TOML file, validated.
 
-What is given wins over the recipe, the recipe over the defaults below; `--set section.name=value` wins over the file.
+Given settings override the recipe, the recipe overrides the defaults below; `--set section.name=value` overrides the
+file.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
 
 
 def seconds(value: object) -> object:
-    """'90s', '30m', '1h30m', '1.5h' or a number of seconds."""
+    """Parse '90s', '30m', '1h30m', '1.5h' or a number of seconds."""
     if not isinstance(value, str):
         return value
     parts = re.findall(r"(\d+(?:\.\d+)?)\s*(s|min|m|h|d)", value.strip().lower())
@@ -50,13 +51,13 @@ Columns = Annotated[tuple[int | str, int | str], AfterValidator(_count_from_one)
 
 
 def _shares_of_one(given: object) -> object:
-    """Shares in per cent as shares of 1."""
+    """Convert shares in percent to shares of 1."""
     try:
         return as_shares([float(number) for number in given])  # type: ignore[attr-defined]
     except ConfigurationError as error:
         raise ValueError(str(error)) from None
     except (TypeError, ValueError):
-        return given  # which pydantic refuses
+        return given  # pydantic reports the error
 
 
 Shares = Annotated[tuple[float, float, float], BeforeValidator(_shares_of_one)]
@@ -139,7 +140,7 @@ class ProgressSettings(Configuration):
 
 
 class TranslationConfiguration(Configuration):
-    """A whole training. What is None is decided from the data and written down."""
+    """All settings of a training. None means: decided from the data, and saved."""
 
     architecture: str = "transformer"
     preset: str | None = None
@@ -162,25 +163,25 @@ C = TypeVar("C", bound=Configuration)
 
 
 def sections(architecture: str) -> dict[str, type[Configuration]]:
-    """The sections of a configuration; what can be chosen of a network depends on its architecture."""
+    """Return the sections of a configuration; those of the network depend on the architecture."""
     return {**_inside(TranslationConfiguration), "network": ARCHITECTURES[architecture].settings}
 
 
 def _inside(kind: type[Configuration]) -> dict[str, type[Configuration]]:
-    """The sections of a section."""
+    """Return the sections inside a section."""
     kinds = {name: field.annotation for name, field in kind.model_fields.items()}
     return {name: kind for name, kind in kinds.items() if isinstance(kind, type) and issubclass(kind, Configuration)}
 
 
 def resolved(path: Path) -> TranslationConfiguration:
-    """A configuration that a training saved: a missing setting is None, whatever its recipe says."""
+    """Read a configuration that a training saved: a missing setting is None, not that of the recipe."""
     saved = read_toml(path)
     _one_of("architecture", saved.get("architecture", "transformer"), ARCHITECTURES)
     return _whole(saved, str(path))
 
 
 def configuration(given: Mapping[str, Any], where: str = "the settings") -> TranslationConfiguration:
-    """What is given, on top of its recipe, architecture and preset."""
+    """Merge the given settings over recipe, architecture and preset, and validate them."""
     name, preset = given.get("architecture", "transformer"), given.get("preset")
     _one_of("architecture", name, ARCHITECTURES)
     _check_names(given, name, where)
@@ -203,7 +204,7 @@ def _whole(settings: Mapping[str, Any], where: str) -> TranslationConfiguration:
 
 
 def _built(kind: type[C], settings: Mapping[str, Any], place: str) -> C:
-    """Errors name the setting as the user wrote it, not a class."""
+    """Validate a section; errors name the setting as the user wrote it."""
     inside = {
         name: _built(section, settings[name], f"{place}{name}.")
         for name, section in _inside(kind).items()
@@ -233,7 +234,7 @@ def read_toml(path: Path) -> Settings:
 
 
 def read_assignments(assignments: Iterable[str]) -> Settings:
-    """'optimizer.rate=0.002' as nested settings; a value that is no TOML value is text."""
+    """Parse 'optimizer.rate=0.002' into nested settings; a value that is not TOML is a string."""
     settings: Settings = {}
     for assignment in assignments:
         name, equals, value = assignment.partition("=")
@@ -251,7 +252,7 @@ def read_assignments(assignments: Iterable[str]) -> Settings:
 
 
 def merged(*layers: Mapping[str, Any]) -> Settings:
-    """Nested settings on top of each other; the last one wins."""
+    """Merge nested settings; later ones override earlier ones."""
     result: Settings = {}
     for layer in layers:
         for name, value in layer.items():
@@ -264,7 +265,7 @@ def merged(*layers: Mapping[str, Any]) -> Settings:
 
 
 def _check_names(given: Mapping[str, Any], architecture: str, where: str) -> None:
-    """Refuse a setting that does not exist; the error names the nearest one that does."""
+    """Raise an error for an unknown setting, with the nearest known one."""
     _check_section(given, TranslationConfiguration, sections(architecture), setting_names(architecture), where)
 
 
@@ -287,7 +288,7 @@ def _check_section(
 
 
 def setting_names(architecture: str = "transformer") -> list[str]:
-    """Every setting by its dotted name."""
+    """List every setting by its dotted name."""
     return _names(TranslationConfiguration, sections(architecture))
 
 
@@ -301,7 +302,7 @@ def _names(kind: type[Configuration], kinds: Mapping[str, type[Configuration]]) 
 
 def _nearest(name: str, prefix: str, names: list[str]) -> str:
     inside = [other for other in names if other.startswith(prefix)]
-    bare = {other.removeprefix(prefix): other for other in inside}  # without what all have in common
+    bare = {other.removeprefix(prefix): other for other in inside}  # without the common prefix
     close = [bare[found] for found in difflib.get_close_matches(name, bare, 1, 0.6)]
     elsewhere = [other for other in names if other.rpartition(".")[2] == name]
     sections = sorted({other.partition(".")[0] for other in names if "." in other})

@@ -1,4 +1,4 @@
-"""From the data settings of a configuration to a prepared dataset, found again when nothing changed."""
+"""Open the corpus of a configuration and prepare its dataset, cached."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class Corpus:
-    """Pairs of sentences, read when they are asked for."""
+    """Sentence pairs, read lazily."""
 
     settings: DataSettings
-    digest: str  # of the contents and of how they are read
+    digest: str  # of the contents and the reading options
     held_out: tuple[str, ...]
     pairs: Pairs
 
@@ -40,12 +40,12 @@ class Corpus:
         return ", ".join(self.settings.files)
 
     def left_out(self) -> list[str]:
-        """Lines that could not be used, counted by why, when they were read just now."""
+        """Report the lines that were skipped, if the files were read now."""
         readings = self.pairs.values() if isinstance(self.pairs, Mapping) else [self.pairs]
         return [line for pairs in readings if isinstance(pairs, FilePairs) for line in pairs.reading.problems.lines()]
 
     def check_formats(self, saved: DataSettings) -> None:
-        """An error when contents that are the same by their digest were read in another format."""
+        """Raise an error if the same contents were read in another format before."""
         if not isinstance(self.pairs, FilePairs):
             return
         for now, then in zip(self.settings.files, saved.files, strict=False):
@@ -59,7 +59,7 @@ class Corpus:
     def dataset(
         self, seed: int, tokenizers: tuple[Tokenizer, Tokenizer] | None = None, room: int | None = None
     ) -> Dataset:
-        """The prepared pairs; `room`: labels that the network has positions for, if they are limited."""
+        """Prepare the dataset; `room`: number of positions of the network, if it is limited."""
         s, none = self.settings, (None, None)
         encoding = Encoding(s.tokenizer, s.vocabulary or none, s.joint, s.maximum or none, s.protect, room)
         splitting = None if s.split == "given" else Splitting(s.shares, s.split, seed)
@@ -67,9 +67,9 @@ class Corpus:
 
 
 def open_corpus(settings: DataSettings, given: Mapping[str, Any] | None = None) -> Corpus:
-    """The files of the settings, a folder of parts, or a corpus that comes with Dragoman, by its name.
+    """Open the files of the settings, a folder of parts, or a built-in corpus by name.
 
-    given  the data settings that the user named, besides those of a recipe
+    given  the data settings that the user gave, without those of the recipe
     """
     if not settings.files:
         raise ConfigurationError("data.files names no file; give files of sentence pairs, or a built-in corpus")
@@ -79,9 +79,9 @@ def open_corpus(settings: DataSettings, given: Mapping[str, Any] | None = None) 
     built_ins = [name for name in settings.files if name in NAMES and not Path(name).exists()]
     if built_ins:
         if len(settings.files) > 1:
-            raise ConfigurationError(f"'{built_ins[0]}' is a built-in corpus and is trained on alone")
+            raise ConfigurationError(f"'{built_ins[0]}' is a built-in corpus and must be the only one")
         found = built_in(built_ins[0])
-        if built_ins[0] in get_args(Task):  # its numbers are what is to be learnt
+        if built_ins[0] in get_args(Task):  # its numbers are what is to be learned
             settings = settings.model_copy(update={"protect": False})
         return Corpus(settings, _digest_of(found), found.held_out, found.pairs)
     for name in settings.files:
@@ -91,7 +91,9 @@ def open_corpus(settings: DataSettings, given: Mapping[str, Any] | None = None) 
     reading = _reading(settings)
     files = [file for name in settings.files for file in named_files(Source(name))]
     if any(file.name == STANDARD_INPUT for file in files):
-        raise DataError("a training reads its pairs more than once, so not from standard input; save them to a file")
+        raise DataError(
+            "training reads the pairs more than once, so they cannot come from standard input; save them to a file"
+        )
     for file in files:
         if not Path(file.name).exists():
             raise DataError(f"{file.name} does not exist; check the path")
@@ -99,7 +101,7 @@ def open_corpus(settings: DataSettings, given: Mapping[str, Any] | None = None) 
 
 
 def _open_folder(settings: DataSettings) -> Corpus:
-    """A folder that `dragoman data split` wrote, its parts as they are."""
+    """Open a folder that `dragoman data split` wrote."""
     files = files_of(settings.files[0])
     digests = [f"{name} {file_digest(path)}" for name, path in files.items()]
     pairs = {name: FilePairs(_reading(settings, str(path))) for name, path in files.items()}
@@ -107,7 +109,7 @@ def _open_folder(settings: DataSettings) -> Corpus:
 
 
 def _digest(contents: list[str], settings: DataSettings) -> str:
-    """One digest for what is read, and for how it is read."""
+    """Compute one digest of the contents and the reading options."""
     counted_from_0 = settings.model_copy(update={"columns": zero_based(settings.columns)})  # as version 0.1.0 did
     included = {"format", "columns", "header", "languages", "encoding", "on_bad_line"}
     how = counted_from_0.model_dump_json(include=included)
@@ -128,7 +130,7 @@ def _reading(settings: DataSettings, *names: str) -> Reading:
 
 
 def read_pairs(settings: DataSettings, tell: Callable[[str], None] = lambda line: None) -> list[Pair]:
-    """All pairs of some files, as they are; `tell` receives a line about each kind of line that was skipped."""
+    """Read all pairs of some files; `tell` is called with a line about each kind of skipped line."""
     reading = _reading(settings)
     pairs = list(FilePairs(reading))
     for line in reading.problems.lines():

@@ -1,4 +1,4 @@
-"""What a configuration leaves open is decided from the data, once, and written down."""
+"""Decide what a configuration leaves open, from the data; the decisions are saved."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from dragoman.training.workers import physical_cores
 LONGEST_WARM_UP = 1000
 SMALLER = {"large": "medium", "medium": "small"}
 PATHS = ("start.model", "start.vectors.source", "start.vectors.target")
-MAY_CHANGE = ("out", "threads", "stopping", "checkpoints", "progress")  # when a training is taken up again
+MAY_CHANGE = ("out", "threads", "stopping", "checkpoints", "progress")  # when a training is resumed
 
 
 def preset_for(pairs: int, architecture: str = "transformer") -> str:
-    """The size that translates best after so many training pairs (docs/measurements.md, Sizes).
+    """Return the preset that translates best after this many training pairs (docs/measurements.md, Sizes).
 
     Transformers were measured; recurrent networks train more slowly and stay small for longer.
     """
@@ -36,26 +36,26 @@ def preset_for(pairs: int, architecture: str = "transformer") -> str:
 
 
 def dropout_for(pairs: int, preset: str) -> float | None:
-    """The dropout that was best for a Transformer and so many training pairs; None: that of the recipe."""
+    """Return the best dropout for a Transformer and this many training pairs; None: that of the recipe."""
     if preset == "small":
         return 0.2 if pairs < 10_000 else None
     return 0.3 if pairs < 10_000 else 0.2 if pairs < 80_000 else None
 
 
 def epochs_for(pairs: int) -> int:
-    """About 20 for 70,000 pairs; few pairs need more passes, many pairs fewer."""
+    """Return the number of epochs: 20 for 70,000 pairs, more for fewer pairs."""
     return max(3, min(100, round(20 * math.sqrt(71_378 / pairs))))
 
 
 def enough_epochs(pairs: int) -> float:
-    """With fewer epochs than these, a smaller network comes further in the same time."""
+    """Return the number of epochs below which a smaller network is better in the same time."""
     return epochs_for(pairs) * (0.5 if pairs < 10_000 else 0.25)
 
 
 def choose_size(
     given: Mapping[str, Any], pairs: int, base: ModelMetadata | None, judged: bool = True
 ) -> TranslationConfiguration:
-    """The configuration with a network: that of the model it starts from, whose fine-tuning it is, or a preset.
+    """Complete the configuration with a network: that of the model to fine-tune, or a preset.
 
     judged  whether there is a validation part, which patience needs
     """
@@ -78,7 +78,7 @@ def choose_size(
 
 
 def _decided_size(given: Mapping[str, Any], pairs: int) -> Settings:
-    """Preset and dropout where they are left open; the recipe `thesis` drops nothing."""
+    """Decide preset and dropout where they are left open; the recipe `thesis` has no dropout."""
     architecture = given.get("architecture", "transformer")
     preset = given.get("preset") or preset_for(pairs, architecture)
     decided: Settings = {"preset": preset}
@@ -94,13 +94,13 @@ def plan_schedule(
     tell: Callable[[str], None],
     smaller: Callable[[str], TranslationConfiguration] | None = None,
 ) -> tuple[TranslationConfiguration, Speed | None]:
-    """How many epochs or steps, and over how many of them the rate falls; and the speed that a plan was made by.
+    """Decide the number of epochs or steps and the length of the schedule; also return the speed if it was measured.
 
     A budget alone plans the steps of the schedule and leaves `stopping.steps` open: they are planned again when the
     pace changes. A schedule whose steps are given is kept, and then the budget plans a limit.
 
-    smaller  the settings with another preset, where the preset is free: a budget too short for the network that so
-             many pairs deserve is spent on a smaller one
+    smaller  returns the settings with another preset, if the preset is free: with a short budget a smaller network is
+             better
     """
     optimizer, stopping = settings.optimizer, settings.stopping
     steps, epochs, whole, speed = stopping.steps, stopping.epochs, optimizer.schedule_steps, None
@@ -132,7 +132,7 @@ def _fitting_size(
     budget: float,
     smaller: Callable[[str], TranslationConfiguration] | None,
 ) -> tuple[TranslationConfiguration, Speed]:
-    """The largest network that gets through enough epochs within a budget, and its speed; else the smallest."""
+    """Return the largest network that completes enough epochs within a budget, or the smallest; and its speed."""
     enough = enough_epochs(len(dataset.part("training")))
     speed = measure(settings, dataset)
     while smaller is not None and speed.steps_within(budget) < enough * speed.steps_per_epoch:
@@ -145,7 +145,7 @@ def _fitting_size(
 
 
 def planned_by_budget(settings: TranslationConfiguration) -> bool:
-    """Whether the number of steps is planned by the clock: nothing else limits it."""
+    """Return whether only a time budget limits the number of steps."""
     return settings.stopping.steps is None and settings.stopping.epochs is None
 
 
@@ -159,7 +159,7 @@ def planned_steps(settings: TranslationConfiguration, dataset: Dataset) -> float
 
 
 def decided_before(saved: TranslationConfiguration) -> Settings:
-    """What a training that is resumed decided by itself: it stays, whatever this version would decide."""
+    """Return the decisions of a resumed training, which stay even if this version would decide differently."""
     decided: Settings = {} if saved.preset is None else {"preset": saved.preset}
     dropout = getattr(saved.network, "dropout", None)
     return decided if dropout is None else {**decided, "network": {"dropout": dropout}}
@@ -168,9 +168,9 @@ def decided_before(saved: TranslationConfiguration) -> Settings:
 def check_resume(
     asked: TranslationConfiguration, saved: TranslationConfiguration, place: str
 ) -> TranslationConfiguration:
-    """The saved configuration with this time's stopping rules; an error when it is that of another training.
+    """Return the saved configuration with the new stopping rules; raise an error if other settings differ.
 
-    Files may have other names than then: the caller has compared their contents.
+    Files may have new names: the caller has compared their contents.
     """
     changed = [
         f"{name} = {then!r} then, {now!r} now"
@@ -183,7 +183,7 @@ def check_resume(
             "Give the same settings to resume it, or another --out"
         )
     stopping = asked.stopping
-    if stopping.epochs is None and stopping.steps is None:  # decided by the data then, and still
+    if stopping.epochs is None and stopping.steps is None:  # decided from the data then, and kept
         limits = {name: getattr(saved.stopping, name) for name in ("epochs", "steps")}
         stopping = stopping.model_copy(update=limits)
     kept = {name: getattr(asked, name) for name in MAY_CHANGE}
@@ -201,7 +201,7 @@ def _same(name: str, now: Any, then: Any) -> bool:
 
 
 def _compared(asked: Any, saved: Any, prefix: str = "") -> list[tuple[str, Any, Any]]:
-    """(name, value now, value then) of every setting that makes a training what it is."""
+    """List (name, value now, value then) of every setting that must not change."""
     compared = []
     for name in type(asked).model_fields:
         if not prefix and name in MAY_CHANGE:

@@ -11,11 +11,11 @@ from dragoman.tasks.model import FILES
 from dragoman.training.checkpoints import PARTIAL, explain_write_errors
 
 LOCK = ".lock"
-WRITTEN = {LOCK, *FILES}  # what a training that was killed at its start may have left
+WRITTEN = {LOCK, *FILES}  # files that a training killed at its start may leave
 
 
 def _refuse_other(out: Path) -> None:
-    """Refuse a directory that holds something else."""
+    """Raise an error for a directory that holds something else."""
     if not out.is_dir():
         raise ConfigurationError(f"{out} is a file; --out names a directory")
     if not (out / "configuration.toml").exists():

@@ -74,12 +74,12 @@ class DataMetadata(Configuration):
 
     @property
     def split_description(self) -> str:
-        """How the parts came about, in words."""
+        """How the data were split, in words."""
         return "parts as given" if self.split == "given" else f"split by {self.split}"
 
 
 class TrainingMetadata(BaseModel):
-    """How a training went, as far as others read it."""
+    """The results of a training that other code reads."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -108,17 +108,17 @@ class ModelMetadata(Configuration):
     parameters: int = Field(ge=1)
     longest: tuple[Length, Length] = (64, 64)  # labels of the longest source and reference trained on
     protect: bool = False
-    teaching: int = 1  # version of how it was taught stand-ins (data/augmentation.py)
+    teaching: int = 1  # version of the augmentation with stand-ins (data/augmentation.py)
     preset: str | None = None
     recipe: str = ""
     seed: int = 0
     data: DataMetadata = DataMetadata()
-    tokenizers: dict[str, str] = Field(default_factory=dict)  # SHA-256 of each file; none before there were checksums
+    tokenizers: dict[str, str] = Field(default_factory=dict)  # SHA-256 of each file; earlier versions wrote none
     training: Annotated[dict[str, Any], AfterValidator(_checked)] = Field(default_factory=dict)  # see TrainingMetadata
 
 
 class DamagedMetadataError(FileFormatError):
-    """A model.json that is missing or damaged; `reason` is the message without what to do."""
+    """A missing or damaged model.json; `reason` is the message without advice."""
 
     def __init__(self, reason: str, advice: str) -> None:
         super().__init__(f"{reason}; {advice}")
@@ -130,7 +130,7 @@ def save_metadata(metadata: ModelMetadata, directory: Path) -> None:
 
 
 def load_metadata(directory: Path) -> ModelMetadata:
-    """model.json. Errors name the command that restores it."""
+    """Read model.json. Errors name the command that restores it."""
     path = directory / "model.json"
     if not directory.is_dir():
         raise FileFormatError(f"{directory} is not a directory; a model is what `dragoman train --out` writes")
@@ -151,7 +151,7 @@ def load_metadata(directory: Path) -> ModelMetadata:
         raise DamagedMetadataError(f"{path} is missing", _advice(directory)) from None
     except (ConfigurationError, TypeError) as error:
         raise DamagedMetadataError(f"{path}: {error}", _advice(directory)) from None
-    except OSError as error:  # it may be whole
+    except OSError as error:  # the file itself may be intact
         raise FileFormatError(f"{path} cannot be read: {error}") from None
     except (ValueError, RecursionError) as error:
         raise DamagedMetadataError(f"{path} cannot be read: {error}", _advice(directory)) from None
@@ -167,7 +167,7 @@ def _read_object(path: Path) -> dict[str, Any]:
 def _metadata(found: dict[str, Any], path: Path) -> ModelMetadata:
     task, network = found.get("task", TASK), found.get("network", {})
     if task != TASK:
-        raise ConfigurationError(f"there is no task {task!r}, expected {TASK!r}")
+        raise ConfigurationError(f"unknown task {task!r}, expected {TASK!r}")
     if not isinstance(network, dict):
         raise ConfigurationError(f"network is {_kind_of(network)}, expected an object")
     architecture = _architecture(found.get("architecture", "transformer"), path)
@@ -175,19 +175,19 @@ def _metadata(found: dict[str, Any], path: Path) -> ModelMetadata:
 
 
 def _kind_of(value: object) -> str:
-    """What JSON calls a value."""
+    """Return the JSON name of a value's type."""
     kinds = {list: "a list", dict: "an object", str: "a text", int: "a number", float: "a number", type(None): "null"}
     return kinds.get(type(value), f"{value!r}")
 
 
 def _architecture(name: object, path: Path) -> Architecture:
     if not isinstance(name, str) or name not in ARCHITECTURES:
-        raise FileFormatError(f"{path}: there is no architecture '{name}'; was it written by a later version?")
+        raise FileFormatError(f"{path}: unknown architecture '{name}'; was it written by a later version?")
     return ARCHITECTURES[name]
 
 
 def check_weights(network: SequenceModel, directory: Path) -> None:
-    """Refuse to write NaN or infinity over what is good."""
+    """Raise an error instead of saving NaN or infinity."""
     for name, parameter in network.named_parameters():
         if not np.isfinite(value_of(parameter)).all():
             raise NonFiniteError(
@@ -197,12 +197,12 @@ def check_weights(network: SequenceModel, directory: Path) -> None:
 
 
 def save_network(network: SequenceModel, directory: Path) -> None:
-    """Replace the weights whole: a reader sees the old ones or the new ones."""
+    """Replace the weights atomically."""
     check_weights(network, directory)
     work = directory / f"{PARTIAL}{WEIGHTS}"
     try:
         save_weights(network, work)
-        work.chmod(0o666 & ~_umask())  # safetensors lets nobody else read what it writes
+        work.chmod(0o666 & ~_umask())  # safetensors writes files that only their owner can read
         checkpoints._to_disk(work)
         work.replace(directory / WEIGHTS)
     finally:
@@ -218,7 +218,7 @@ def _umask() -> int:
 def load_network(metadata: ModelMetadata, directory: Path) -> SequenceModel:
     if _just_begun(metadata, directory):
         raise FileFormatError(
-            f"{directory} has no weights yet: its training has not come to a first evaluation; "
+            f"{directory} has no weights yet: its training has not reached the first evaluation; "
             "run the same train command again to resume it"
         )
     check_size(metadata, directory)
@@ -231,13 +231,13 @@ def load_network(metadata: ModelMetadata, directory: Path) -> SequenceModel:
 
 
 def _just_begun(metadata: ModelMetadata, directory: Path) -> bool:
-    """Whether there are no weights because there never were any."""
+    """Return whether training has not reached its first evaluation, so that there are no weights yet."""
     expected = (WEIGHTS, f"checkpoints/{checkpoints.BEST}")
     return not metadata.training and not any((directory / name).exists() for name in expected)
 
 
 def check_size(metadata: ModelMetadata, directory: Path) -> None:
-    """Refuse a network with more parameters than its file of weights, before any of them is allocated."""
+    """Raise an error if a network has more parameters than its weights file, before allocating them."""
     path, needed = directory / WEIGHTS, metadata.network.count()
     if not path.exists():
         return
@@ -259,7 +259,7 @@ def check_files(metadata: ModelMetadata, directory: Path) -> None:
 
 @contextmanager
 def advised(directory: Path) -> Iterator[None]:
-    """Errors about the files of a model say what to do about it."""
+    """Add advice to errors about the files of a model."""
     try:
         yield
     except FileFormatError as error:
@@ -278,13 +278,13 @@ def _can_be_restored(directory: Path) -> bool:
 
 
 def tokenizer_path(directory: Path, side: Side) -> Path:
-    """Version 0.1.0 called the target side the reference."""
+    """Return the path of a tokenizer; version 0.1.0 called the target side the reference."""
     before = directory / "reference-tokenizer.json"
     return before if side == "target" and before.exists() else directory / f"{side}-tokenizer.json"
 
 
 def tokenizer_checksums(tokenizers: tuple[Tokenizer, Tokenizer]) -> dict[str, str]:
-    """By side, of the files that `save_tokenizers` writes."""
+    """Compute the checksums of the files that `save_tokenizers` writes, by side."""
     texts = zip(SIDES, tokenizers, strict=True)
     return {side: hashlib.sha256(tokenizer.to_json().encode()).hexdigest() for side, tokenizer in texts}
 
@@ -314,14 +314,14 @@ def load_tokenizers(metadata: ModelMetadata, directory: Path) -> tuple[Tokenizer
 
 
 def save_configuration(settings: Configuration, directory: Path) -> None:
-    """The resolved configuration, as the TOML that would give it again; what is None is left out."""
+    """Save the resolved configuration as TOML; settings that are None are left out."""
     dumped = settings.model_dump(mode="json", exclude_none=True)
     text = tomli_w.dumps({"configuration_format": CONFIGURATION_FORMAT, **dumped})
     replace_file(directory / "configuration.toml", text)
 
 
 def save_testing(pairs: Iterable[tuple[str, str]], directory: Path) -> None:
-    """The testing part as TSV; tabs and line ends inside a text become spaces, as they do in labels."""
+    """Save the testing part as TSV; tabs and line ends in a text become spaces, as in tokenizers."""
     path, work = directory / "testing.tsv.gz", directory / f"{PARTIAL}testing.tsv.gz"
     with explain_write_errors(directory, "the testing part"):
         try:
@@ -339,6 +339,6 @@ def load_testing(directory: Path) -> list[tuple[str, str]]:
         with gzip.open(path, "rt", encoding="utf-8", newline="\n") as lines:
             return [(source, reference) for source, reference in (line.rstrip("\n").split("\t") for line in lines)]
     except FileNotFoundError:
-        raise FileFormatError(f"{directory} keeps no testing pairs; name a file of pairs to evaluate on") from None
+        raise FileFormatError(f"{directory} has no testing pairs; give a file of pairs to evaluate on") from None
     except (OSError, ValueError, EOFError, zlib.error) as error:
         raise FileFormatError(f"{path} cannot be read: {error}") from None

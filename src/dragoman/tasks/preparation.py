@@ -1,4 +1,4 @@
-"""Everything that a training of a translator needs: the data, the settings left open, the network."""
+"""Prepare the training of a translator: read the data, decide open settings, build the network."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Preparation:
         self._report_plan()
 
     def _check_asked(self) -> None:
-        """Mistakes that can be found before the data are read."""
+        """Report mistakes that can be found before the data are read."""
         if self.asked.threads is not None and (warning := check_threads(self.asked.threads)):
             self.tell(f"warning: {warning}")
         if self.latest is None:
@@ -79,12 +79,12 @@ class Preparation:
 
     def _corpus(self) -> Corpus:
         data = self.asked.data
-        if self.base is not None:  # whose vocabulary has stand-ins, or has none
+        if self.base is not None:  # its vocabulary decides about stand-ins
             data = data.model_copy(update={"protect": data.protect and self.base.metadata.protect})
         return open_corpus(data, self.given.get("data"))
 
     def _dataset(self) -> tuple[Dataset, int]:
-        """The pairs as tokens, and how many old pairs are mixed in when a model is fine-tuned."""
+        """Prepare the dataset; also return how many old pairs are mixed in when a model is fine-tuned."""
         asked, base = self.asked, self.base
         tokenizers = None if base is None else (base.source_tokenizer, base.target_tokenizer)
         room = getattr(asked.network, "maximum_length", None) if base is None else base.network.maximum_length
@@ -109,7 +109,7 @@ class Preparation:
     # The settings
 
     def _decided(self) -> TranslationConfiguration:
-        """The settings with all that they leave open, or those of the training that is resumed."""
+        """Return the complete settings, or those of the training that is resumed."""
         counts, saved = self.dataset.about["parts"], self.saved
         settings = self._sized({} if saved is None else decisions.decided_before(saved))
         split = settings.data.model_copy(update={"split": self.corpus.settings.split})
@@ -126,14 +126,14 @@ class Preparation:
         return self._resumed(settings, saved, self.out)
 
     def _sized(self, decided: Mapping[str, Any]) -> TranslationConfiguration:
-        """The settings with a network, on top of what was decided before."""
+        """Complete the settings with a network; `decided` has earlier decisions."""
         base, counts = None if self.base is None else self.base.metadata, self.dataset.about["parts"]
         return decisions.choose_size(
             merged(decided, self.given), counts["training"], base, judged=counts["validation"] > 0
         )
 
     def _planned(self, settings: TranslationConfiguration) -> TranslationConfiguration:
-        """The settings with the steps of a new training."""
+        """Complete the settings of a new training with its steps."""
         data, free = settings.data, self.base is None and self.asked.preset is None
 
         def smaller(preset: str) -> TranslationConfiguration:
@@ -145,10 +145,12 @@ class Preparation:
     def _resumed(
         self, settings: TranslationConfiguration, saved: TranslationConfiguration, out: Path
     ) -> TranslationConfiguration:
-        """The saved settings, if those that are given now do not contradict them."""
+        """Return the saved settings, if those given now do not contradict them."""
         self._check_begun(out)
         self.corpus.check_formats(saved.data)
-        if (settings.start.replay or 0) > (saved.start.replay or 0):  # than there are, or it would have been refused
+        if (settings.start.replay or 0) > (
+            saved.start.replay or 0
+        ):  # capped by the pairs that exist, and accepted then
             settings = settings.model_copy(update={"start": settings.start.model_copy(update={"replay": None})})
         settings = decisions.check_resume(settings, saved, str(out))
         falls, whole = settings.optimizer.schedule in ("cosine", "linear"), settings.optimizer.schedule_steps or 0
@@ -160,7 +162,7 @@ class Preparation:
         return settings
 
     def _check_begun(self, out: Path) -> None:
-        """Refuse to resume a training on other data, or of a version that prepares them differently."""
+        """Raise an error if the training to resume had other data, or a version that prepares them differently."""
         try:
             begun = directory_of.load_metadata(out)
         except DamagedMetadataError as error:
@@ -191,7 +193,7 @@ class Preparation:
         return network
 
     def metadata(self) -> ModelMetadata:
-        """model.json, before training."""
+        """Return the metadata before training."""
         settings, about = self.settings, self.dataset.about
         data = DataMetadata(
             files=settings.data.files,
@@ -215,13 +217,13 @@ class Preparation:
         )
 
     def _longest(self) -> tuple[int, int]:
-        """The longest sides, also of the model that is fine-tuned."""
+        """Return the longest lengths, also of the model that is fine-tuned."""
         before = (0, 0) if self.base is None else self.base.metadata.longest
         source, target = self.dataset.about["longest"]
         return max(source, before[0]), max(target, before[1])
 
     def _report_plan(self) -> None:
-        """What was decided, and what is resumed."""
+        """Report what was decided, and what is resumed."""
         s, parts = self.settings, self.dataset.about["parts"]
         v_source, v_target = self.dataset.about["vocabularies"]
         self.tell(

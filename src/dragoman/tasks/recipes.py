@@ -1,4 +1,4 @@
-"""Recipes: ways of training that belong together.
+"""Recipes: sets of training settings.
 
 thesis  what the thesis writes (chapter 6): post-norm with its own normalization, no dropout, Adam with the warm-up of
         Observation 5.6 (eta_0 = 0.001, t_w = 4000: a peak of 1.6e-5), batches of 64 in any order, samples split
@@ -32,7 +32,7 @@ RECIPES: dict[str, dict[str, Any]] = {
     },
 }
 
-BY_PRESET: dict[str, dict[str, dict[str, Any]]] = {  # what differs from the recipe at a size
+BY_PRESET: dict[str, dict[str, dict[str, Any]]] = {  # differences from the recipe by preset
     "modern": {
         "medium": {"network": {"dropout": 0.15}, "optimizer": {"rate": 0.005}},
         "large": {"network": {"dropout": 0.2}, "optimizer": {"rate": 0.0025}},
@@ -40,13 +40,13 @@ BY_PRESET: dict[str, dict[str, dict[str, Any]]] = {  # what differs from the rec
 }
 
 
-FINE_TUNING_RATE = 0.03  # of the rate of a training from scratch
+FINE_TUNING_RATE = 0.03  # share of the rate of a training from scratch
 FINE_TUNING_EPOCHS = 10
 FINE_TUNING_PATIENCE = 3
 
 
 def fine_tuning_for(name: str, preset: str | None) -> dict[str, Any]:
-    """What differs from a recipe when training starts from a trained model."""
+    """Return the differences from a recipe when a trained model is fine-tuned."""
     if name != "modern":
         return {}
     rate = recipe_for(name, preset, ())["optimizer"]["rate"]
@@ -57,7 +57,7 @@ def fine_tuning_for(name: str, preset: str | None) -> dict[str, Any]:
 
 
 def recipe_for(name: str, preset: str | None, chosen: Collection[str]) -> dict[str, Any]:
-    """The settings of a recipe at a size; of its network's settings those that the architecture knows."""
+    """Return the settings of a recipe for a preset; of the network, those that the architecture has."""
     settings: dict[str, Any] = {}
     for layer in (RECIPES[name], BY_PRESET.get(name, {}).get(preset or "", {})):
         settings = {**settings, **{part: {**settings.get(part, {}), **values} for part, values in layer.items()}}

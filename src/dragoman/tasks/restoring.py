@@ -1,4 +1,4 @@
-"""Files of a model that are missing or damaged, made again by `train` from what else there is."""
+"""Restore missing or damaged files of a model from its other files, for `train`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Tell = Callable[[str], None]
 def restore_tokenizers(
     metadata: ModelMetadata, directory: Path, tokenizers: tuple[Tokenizer, Tokenizer], tell: Tell
 ) -> dict[str, str]:
-    """Write those again that cannot be used; the checksums of all files.
+    """Rewrite tokenizers that are missing or damaged; return the checksums of all.
 
     tokenizers  made from the data, or found with the prepared dataset: the same as when the training began
     """
@@ -42,10 +42,10 @@ def restore_tokenizers(
 
 
 def check_same_pairs(directory: Path, dataset: Dataset, name: str) -> None:
-    """Refuse other data than a model was trained on where model.json cannot tell: its testing pairs would differ."""
+    """Raise an error if the data differ from those of the model, by comparing testing pairs."""
     try:
         kept = directory_of.load_testing(directory)
-    except FileFormatError:  # nothing to compare with; other tokenizers would still be refused
+    except FileFormatError:  # nothing to compare with; the tokenizers are still compared
         return
     part = dataset.part("testing")
     texts = ([collapsed(text) for text in part.texts(side)] for side in ("source", "reference"))
@@ -65,14 +65,14 @@ def _other_tokenizer(directory: Path, side: Side) -> ConfigurationError:
 
 
 def load_best(network: SequenceModel, directory: Path, checkpoints: Checkpoints, averaged: bool, tell: Tell) -> None:
-    """Load the best weights; where their file is missing or damaged, from the best checkpoint, and write it again."""
+    """Load the best weights; if their file is missing or damaged, restore it from the best checkpoint."""
     path, which = directory / WEIGHTS, BEST
     try:
         load_weights(network, path)
         return
     except FileFormatError as error:
         damage = str(error) if path.exists() else f"{path} is missing"
-    if checkpoints.named(BEST) is None:  # nothing was ever judged
+    if checkpoints.named(BEST) is None:  # there was no evaluation yet
         which = LATEST
     try:
         found = checkpoints.load(which)

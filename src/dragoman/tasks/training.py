@@ -1,4 +1,4 @@
-"""Training a translator: from a configuration to a model directory."""
+"""Train a translator and write its model directory."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class TranslatorTraining:
         return self.translator, outcome
 
     def _begin_directory(self, out: Path) -> None:
-        """Everything but the weights; a directory that holds something else is left alone."""
+        """Write all files but the weights into a new directory, or restore those of a resumed training."""
         fresh = not (out / "configuration.toml").exists()
         with explain_write_errors(out, "the model"):
             if fresh:
@@ -96,10 +96,10 @@ class TranslatorTraining:
                 directory_of.save_metadata(self.translator.metadata, out)
             else:
                 self._restore_directory(out)
-            directory_of.save_configuration(self.settings, out)  # last: what has it can be resumed
+            directory_of.save_configuration(self.settings, out)  # last: a directory with it can be resumed
 
     def _restore_directory(self, out: Path) -> None:
-        """Make tokenizers and model.json again where they are missing or damaged."""
+        """Restore tokenizers and model.json if they are missing or damaged."""
         metadata = self.translator.metadata
         saved = metadata.model_copy(update={"tokenizers": {}}) if self.damaged else directory_of.load_metadata(out)
         checksums = restore_tokenizers(saved, out, self.dataset.tokenizers, self.watch.notice)
@@ -136,7 +136,7 @@ class TranslatorTraining:
         return Saving(checkpoints, 60 * s.minutes, History(out / "history.jsonl"), self._keep)
 
     def _plan(self) -> BudgetPlan | None:
-        """Steps that the clock plans; without a budget, which a resumed training may lack, the last plan stays."""
+        """Return the plan of a time budget; if a resumed training has no budget, the last plan stays."""
         s = self.settings
         if not decisions.planned_by_budget(s):
             return None
@@ -164,7 +164,7 @@ class TranslatorTraining:
         )
 
     def _scored(self, pairs: list[Pair], names: tuple[str, ...]) -> dict[str, float]:
-        """BLEU and chrF of greedy translations; samples are shown on the way."""
+        """Compute BLEU and chrF of greedy translations, and show samples."""
         from sacrebleu.metrics.bleu import BLEU
         from sacrebleu.metrics.chrf import CHRF
 
@@ -179,14 +179,14 @@ class TranslatorTraining:
         return {name: float(metrics[name]().corpus_score(written, references).score) for name in names}
 
     def _keep(self, network: Network) -> None:
-        """What is best so far can be used at once, whatever happens to the training."""
+        """Save the best weights so far, so that they can be used at once."""
         if self.out is None:
             self.best = network.theta.values.copy()
         else:
             directory_of.save_network(self.network, self.out)
 
     def _average_checkpoints(self, training: Training) -> None:
-        """The mean of the last checkpoints, kept if the validation part says that it is better than the best."""
+        """Average the last checkpoints, and keep the result if its validation score is the best."""
         checkpoints, validation = training.saving.checkpoints, training.validation
         if checkpoints is None or validation is None:
             return
@@ -205,7 +205,7 @@ class TranslatorTraining:
             self._keep(self.network)
 
     def _settle(self, training: Training, outcome: Outcome) -> None:
-        """Give the network its best weights, and write how training went into the directory."""
+        """Load the best weights, and write the results of training into the directory."""
         self._take_best(training)
         summary: dict[str, Any] = {
             "steps": training.optimizer.t,
@@ -222,7 +222,7 @@ class TranslatorTraining:
                 directory_of.save_metadata(self.translator.metadata, self.out)
 
     def _compared(self, base: Translator, outcome: Outcome) -> list[dict[str, Any]]:
-        """Scores before and after fine-tuning; those of a training that was finished before are read."""
+        """Compare scores before and after fine-tuning; read them if training had finished before."""
         before: list[dict[str, Any]] | None = None
         if self.out is not None and not outcome.records:
             before = directory_of.load_metadata(self.out).training.get("compared")

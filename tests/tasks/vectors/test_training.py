@@ -125,7 +125,7 @@ def test_standard_input_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         (b"a b a b", replace(SMALL, minimum_count=3), DataError, "0 of 2 different words occur 3 times"),
         (b"", SMALL, DataError, "0 of 0 different words"),
         (b"a\nb\na\nb\n", SMALL, DataError, "no line of this text has two frequent words"),
-        (b"a b c", replace(SMALL, subsampling=1e-9), DataError, "subsampling has thinned out"),
+        (b"a b c", replace(SMALL, subsampling=1e-9), DataError, "subsampling left nothing"),
         (b"a b c d", replace(SMALL, negative=0), ConfigurationError, "moves all 4 words"),
         (b"a b c " * 50, replace(SMALL, rate=1e30), NonFiniteError, "lower the learning rate"),
     ],
