@@ -209,7 +209,7 @@ def test_a_setting_that_needs_the_missing_file_is_named(parts: Path, run: Run) -
     ("arguments", "expected"),
     [
         (["nothing"], "nothing is a folder without training.tsv; expected one that `dragoman data split` wrote"),
-        (["parts", "pairs.tsv"], "'parts' is a folder and is trained on alone"),
+        (["parts", "pairs.tsv"], "'parts' is a folder and must be the only argument"),
         (["pairs.tsv", "--set", "data.split=given"], "pairs.tsv is not a folder"),
         (["bare"], "bare/training.tsv is empty"),
     ],

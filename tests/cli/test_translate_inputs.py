@@ -58,7 +58,7 @@ DOCUMENTS: list[tuple[str, str | bytes, str]] = [
     ("paper.pdf", b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n", "a PDF document"),
     ("letter.docx", zipped(), ""),
     ("letter.rtf", "{\\rtf1\\ansi The man sees bread.}", "an RTF document"),
-    ("data", b"\x00\x01\x02 bread \n", "binary"),
+    ("data", b"\x00\x01\x02 bread \n", "a binary file"),
     ("windows", "The man sees bread.\n".encode("utf-16"), "UTF-16 text"),
 ]
 

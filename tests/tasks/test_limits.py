@@ -80,7 +80,7 @@ def test_a_maximum_cuts_instead(tmp_path: Path) -> None:
 
 
 def test_nothing_but_pairs_that_are_too_long(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"every pair to train on is too long: pair 1, of .* set data.maximum"):
+    with pytest.raises(DataError, match=r"all training pairs are too long: pair 1, of .* set data.maximum"):
         begun(long_pairs(tmp_path / "pairs.tsv", 3_000, 3_001, 3_002, count=0))
 
 

@@ -180,7 +180,7 @@ def test_names_are_looked_at_before_the_work(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="is not a directory"):
         check_name(tmp_path / "no" / "v.txt")
     (tmp_path / "place").mkdir()
-    with pytest.raises(ConfigurationError, match=r"is a directory; name a file in it, such as .*vectors\.bin"):
+    with pytest.raises(ConfigurationError, match=r"is a directory; give a file name, such as .*vectors\.bin"):
         check_name(tmp_path / "place")
     with pytest.raises(ConfigurationError, match=r"only \.gz compression is supported"):
         check_name(tmp_path / "v.txt.zst")

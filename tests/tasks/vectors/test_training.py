@@ -150,7 +150,7 @@ def test_texts_that_give_nothing_are_told(
 def test_vectors_that_overflow_are_told(method: Any, negative: int, tmp_path: Path) -> None:
     """Kernels have no checks of their own; the error they return has to tell."""
     text = topics(tmp_path / "text.txt", 500)
-    with pytest.raises(NonFiniteError, match="give a rate below 100"):
+    with pytest.raises(NonFiniteError, match="use a rate below 100"):
         train_vectors(text, replace(SMALL, method=method, negative=negative, rate=100.0))
 
 
