@@ -61,11 +61,13 @@ def serve(name: str, threads: int, way: str, directory: Path, pipe: Connection) 
 def measure(preset: str, busy: list[int], rounds: int, seconds: float, directory: Path) -> list[str]:
     from dragoman.bench.preparation import prepare_steps
     from dragoman.bench.sentences import Sentences
-    from dragoman.bench.workloads import SIZES, TRAINING, configured
+    from dragoman.bench.workloads import SIZES, TRAINING, network_configuration
 
     size, workload = SIZES[preset], TRAINING["grouped"]
     batches = Sentences().batches(workload, size)
-    configuration = configured(size, block=workload.block, dropout=workload.dropout, positions=workload.positions)
+    configuration = network_configuration(
+        size, block=workload.block, dropout=workload.dropout, positions=workload.positions
+    )
     prepare_steps(directory, configuration, batches, workload.smoothing)
     context, pipes = multiprocessing.get_context("spawn"), {}
     for contender in CONTENDERS:

@@ -18,14 +18,14 @@ import numpy as np
 from dragoman.bench.contenders import Ours
 from dragoman.bench.preparation import prepare_steps
 from dragoman.bench.sentences import Sentences
-from dragoman.bench.workloads import SIZES, TRAINING, configured
+from dragoman.bench.workloads import SIZES, TRAINING, network_configuration
 from dragoman.engines.numba.gemm import gemm
 
 
 def measure(preset: str, name: str, rounds: int, threads: int | None, work: Path) -> str:
     size, workload = SIZES[preset], TRAINING[name]
     batches = Sentences().batches(workload, size)
-    configuration = configured(size, block=workload.block, dropout=workload.dropout)
+    configuration = network_configuration(size, block=workload.block, dropout=workload.dropout)
     contender = Ours(prepare_steps(work / preset, configuration, batches, workload.smoothing), threads)
     ways: dict[str, Any] = {"ours": lambda: True, "blas": lambda: False}
     seconds: dict[str, list[float]] = {way: [] for way in ways}

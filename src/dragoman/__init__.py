@@ -10,8 +10,8 @@ __version__ = "0.1.0"
 
 logging.getLogger(__name__).addHandler(logging.NullHandler())  # a program that wants the log adds a handler of its own
 
-# Found when first used, so that importing the package costs little more than NumPy.
-_HOMES = {
+# Imported when first used, so that importing the package is not much slower than importing NumPy.
+_MODULES = {
     "Batch": "dragoman.batch",
     "Encoder": "dragoman.networks",
     "EncoderConfiguration": "dragoman.networks",
@@ -29,13 +29,13 @@ _HOMES = {
     "preset": "dragoman.networks",
 }
 
-__all__ = ["__version__", *sorted(_HOMES)]
+__all__ = ["__version__", *sorted(_MODULES)]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'dragoman' has no attribute '{name}'")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    return getattr(importlib.import_module(_MODULES[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -60,7 +60,7 @@ class Batch:
         self._check_targets()
 
     def _check_targets(self) -> None:
-        """Targets and their weights: one for each position or one for each sample, and finite."""
+        """Check targets and their weights: one per position or per sample, and finite."""
         if self.per not in (None, "position", "sample"):
             raise ConfigurationError(
                 f"per is 'position' or 'sample', got {self.per!r}; it says what a target belongs to"
@@ -86,7 +86,7 @@ class Batch:
                 raise NonFiniteError("loss_weights must be finite and not negative")
 
     def _inferred(self) -> Literal["position", "sample"]:
-        """What targets belong to, by their number; refused where it tells nothing and would matter."""
+        """Infer from their number what targets belong to; raise an error if that is ambiguous."""
         targets = self.targets
         if not isinstance(targets, np.ndarray) or not targets.ndim or len(targets) != len(self):
             return "position"
@@ -119,10 +119,10 @@ class Batch:
         return float(len(self) if self.per == "sample" else len(self.labels))
 
     def shards(self, count: int) -> list[Batch]:
-        """The batch cut into at most `count` batches of whole sequences that take about as much work.
+        """Split the batch into at most `count` batches of whole sequences with about equal work.
 
         A row that is predicted costs more than one of its source, by the output layer and attention across: 2.5 times
-        as much in the preset Large, 13 times in Small. What is evenly dealt at 4 is even enough for both.
+        as much in the preset Large, 13 times in Small. A factor of 4 is even enough for both.
         """
         if count <= 1 or len(self) <= 1:
             return [self]
@@ -135,7 +135,7 @@ class Batch:
         return [self._between(a, b) for a, b in pairwise([*ends, len(self)]) if a < b]
 
     def _between(self, first: int, last: int) -> Batch:
-        """Sequences first to last - 1, which know where their rows stood. What is cut out of a batch needs no check."""
+        """Return sequences first to last - 1 with their first row; not checked again."""
         a, b = int(self.offsets[first]), int(self.offsets[last])
         judged = slice(first, last) if self.per == "sample" else slice(a, b)
         part = object.__new__(Batch)

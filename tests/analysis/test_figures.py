@@ -167,7 +167,7 @@ def test_a_history_may_be_bare_but_not_empty() -> None:
     (line,) = history(1)
     line["best"] = False
     assert curves(history_figure([line]).axes[0]).keys() == {"training", "validation"}
-    with pytest.raises(DataError, match="without evaluations"):
+    with pytest.raises(DataError, match="no evaluations"):
         history_figure([])
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from dragoman.bench.material import Material
-from dragoman.bench.preparation import prepare_decoding, prepare_steps, talking
+from dragoman.bench.preparation import prepare_decoding, prepare_steps, random_translator
 from dragoman.bench.sentences import Sentences
-from dragoman.bench.workloads import HIDDEN, TRAINING, Settings, configured
+from dragoman.bench.workloads import HIDDEN, TRAINING, Settings, network_configuration
 from dragoman.networks import Transformer
 
 TINY = HIDDEN["tiny"]
@@ -18,19 +18,23 @@ QUICK = Settings(("tiny",), ("grouped", "decoding"), 2, 1, idle=0.0, block=0.0, 
 
 def steps_material(directory: Path, name: str) -> Material:
     workload = TRAINING[name]
-    configuration = configured(TINY, block=workload.block, dropout=workload.dropout, positions=workload.positions)
+    configuration = network_configuration(
+        TINY, block=workload.block, dropout=workload.dropout, positions=workload.positions
+    )
     return prepare_steps(directory, configuration, Sentences().batches(workload, TINY), workload.smoothing)
 
 
 def decoding_material(directory: Path, block: str) -> Material:
     sources = Sentences().sources(24, TINY)
-    return prepare_decoding(directory, talking(configured(TINY, block=block), sources), sources, 40)
+    return prepare_decoding(
+        directory, random_translator(network_configuration(TINY, block=block), sources), sources, 40
+    )
 
 
 def relative_material(directory: Path) -> Material:
     """Biases that tell near from far on both sides, in sentences longer than their reach."""
     sources = Sentences().sources(24, TINY)
-    network = Transformer(configured(TINY, block="pre", positions="relative", relative_reach=3))
+    network = Transformer(network_configuration(TINY, block="pre", positions="relative", relative_reach=3))
     rng = np.random.default_rng(0)
     for name, view in network.named_arrays():
         if name.endswith("distance_bias"):

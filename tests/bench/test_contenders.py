@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dragoman.batch import Batch
-from dragoman.bench.contenders import Ours, Products, linear_layers, packed_batch
+from dragoman.bench.contenders import MatrixProducts, Ours, linear_layers, packed_batch
 from dragoman.bench.material import padded
 from dragoman.bench.worker import answer, make_contender
 from dragoman.bench.workloads import TRAINING
@@ -121,7 +121,7 @@ def test_the_products_are_those_of_the_network(tmp_path: Path, monkeypatch: pyte
 
 def test_the_products_run_on_the_same_shards(tmp_path: Path) -> None:
     material = steps_material(tmp_path, "unsorted")
-    products, ours = Products(material, 2), Ours(material, 2)
+    products, ours = MatrixProducts(material, 2), Ours(material, 2)
     assert [len(shards) for shards in products.layers] == [len(batch.shards(2)) for batch in ours.batches]
     products.steps(3)
     assert products.done == 3

@@ -23,7 +23,7 @@ from dragoman.bench.processes import ContenderError, Process, check_installed
 from dragoman.bench.report import remarks
 from dragoman.bench.rounds import Row, alternate, ratios
 from dragoman.bench.run import Results
-from dragoman.bench.scaling import Place, Point, measure_point, places
+from dragoman.bench.scaling import Point, Setup, measure_point, setups
 from dragoman.bench.sentences import equal_batch
 from dragoman.bench.workloads import HIDDEN, KNOWN, SIZES, Settings
 from dragoman.cli.bench import bench
@@ -99,7 +99,7 @@ def test_the_command_prints_tables_and_writes_files(
     assert (asked[0].rounds, asked[0].compile) == (3, False)
     for word in ("Training steps", "Decoding", "As the work grows", "gemm", "Skipped: torch.compile: no compiler"):
         assert word in done.stdout
-    assert "An epoch of tiny at the pace of the batches measured: dragoman 9.0 s" in done.stdout
+    assert "An epoch of tiny, extrapolated from the batches measured: dragoman 9.0 s" in done.stdout
     told = json.loads((tmp_path / "bench.json").read_text())
     assert told.keys() == {"machine", "sentences", "rows", "scaling", "skipped"}
     assert all(row.keys() >= PROMISED for row in told["rows"])
@@ -165,7 +165,7 @@ def test_decoders_that_disagree_are_not_timed() -> None:
     pair: Any = {"dragoman": Pretended(labels=ours), "torch": Pretended(labels=[[5, 6], [7], [8], [10]])}
     assert agreement(pair, {"method": "greedy", "count": 4}) == {"dragoman": 1.0, "torch": 0.75}
     pair["torch"] = Pretended(labels=[[5], [7], [8], [10]])
-    with pytest.raises(ContenderError, match="torch decodes 2 of 4 sentences otherwise"):
+    with pytest.raises(ContenderError, match="torch decodes 2 of 4 sentences differently"):
         agreement(pair, {"method": "greedy", "count": 4})
     assert agreement(pair, {"method": "beam", "count": 4})["torch"] == 0.5
 
@@ -217,13 +217,15 @@ def test_a_missing_peer_is_told_with_its_remedy(monkeypatch: pytest.MonkeyPatch)
 
 def test_starts_are_timed_cold_and_cached(tmp_path: Path) -> None:
     steps_material(tmp_path, "equal")
-    times = training.start_times(["dragoman", "gemm"], tmp_path, QUICK, training.caches(tmp_path, "tiny", Settings()))
+    times = training.start_times(
+        ["dragoman", "gemm"], tmp_path, QUICK, training.cache_variables(tmp_path, "tiny", Settings())
+    )
     assert times.keys() == {"dragoman"}
     assert len(times["dragoman"]) == 2
 
 
 def test_curves_reach_the_lengths_that_were_promised() -> None:
-    found = list(places())
+    found = list(setups())
     assert {place.curve for place in found} == {"batch", "length", "vocabulary", "depth", "layers"}
     lengths = [place for place in found if place.curve == "length"]
     assert max(place.value for place in lengths) == 1024
@@ -232,7 +234,7 @@ def test_curves_reach_the_lengths_that_were_promised() -> None:
 
 def test_a_point_of_a_curve(tmp_path: Path) -> None:
     steps_material(tmp_path, "equal")
-    place = Place("batch", 6, HIDDEN["tiny"])
+    place = Setup("batch", 6, HIDDEN["tiny"])
     point = measure_point("dragoman", place, equal_batch(place.size, 10, 0), tmp_path, QUICK, tmp_path)
     assert (point.curve, point.value, point.tokens) == ("batch", 6, 2 * 6 * 10)
     assert point.memory > 2**20
@@ -254,9 +256,9 @@ def test_an_epoch_needs_a_corpus() -> None:
 
 def test_what_an_epoch_takes_follows_from_its_steps() -> None:
     seconds, memory = {"dragoman": [2.0], "torch": [6.0], "gemm": [1.0]}, {"dragoman": 1, "torch": 1, "gemm": 1}
-    rows = training.rows_of("small", "epoch", seconds, 200, memory, {}, 1116)
+    rows = training.make_rows("small", "epoch", seconds, 200, memory, {}, 1116)
     assert [row.epoch_seconds for row in rows] == pytest.approx([11.16, 33.48, 5.58])
-    assert {row.epoch_seconds for row in training.rows_of("small", "equal", seconds, 8, memory, {}, None)} == {None}
+    assert {row.epoch_seconds for row in training.make_rows("small", "equal", seconds, 8, memory, {}, None)} == {None}
 
 
 def test_no_peer_is_imported_by_the_command() -> None:
@@ -277,7 +279,7 @@ def test_help_and_document_name_every_workload_and_contender() -> None:
     shown = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).stdout
     document = (Path(__file__).parents[2] / "docs" / "benchmarks.md").read_text(encoding="utf-8")
     assert [name for name in KNOWN if name not in shown] == []
-    for name in (*KNOWN, *SIZES, *COLOURS, *{place.curve for place in places()}, *PROMISED):
+    for name in (*KNOWN, *SIZES, *COLOURS, *{place.curve for place in setups()}, *PROMISED):
         assert f"`{name}`" in document, name
     for option in re.findall(r"--[a-z]+", document):
         assert option in shown, option
@@ -285,5 +287,5 @@ def test_help_and_document_name_every_workload_and_contender() -> None:
 
 def test_a_busy_machine_is_told_beside_the_tables(results: Results) -> None:
     quiet, busy = (replace(results, machine={**results.machine, "load": load}) for load in (0.1, 3.0))
-    assert not any("not to be relied on" in text for text in remarks(quiet))
+    assert not any("not reliable" in text for text in remarks(quiet))
     assert any("load 3.0" in text for text in remarks(busy))

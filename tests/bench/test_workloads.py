@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from dragoman.batch import END, Batch
-from dragoman.bench.preparation import prepare_decoding, talking
-from dragoman.bench.sentences import Sentences, made_up, of_corpus
-from dragoman.bench.workloads import HIDDEN, NAMES, SIZES, TRAINING, chosen, configured
+from dragoman.bench.preparation import prepare_decoding, random_translator
+from dragoman.bench.sentences import Sentences, read_corpus, synthetic_pairs
+from dragoman.bench.workloads import HIDDEN, NAMES, SIZES, TRAINING, network_configuration, parse_only
 from dragoman.decoding import Greedy, decode
 from dragoman.errors import ConfigurationError
 from dragoman.networks import Transformer
@@ -53,7 +53,7 @@ def test_equal_lengths_are_what_the_name_says(name: str, length: int) -> None:
 
 def test_made_up_lengths_are_those_of_real_text() -> None:
     """eng-spa under WordPiece of the thesis's sizes: 10.6 and 10.4 labels on average, deviations 3.3 and 3.5."""
-    lengths = made_up(20_000, (4562, 6134)).lengths()
+    lengths = synthetic_pairs(20_000, (4562, 6134)).lengths()
     assert lengths.mean(axis=0) == pytest.approx([10.6, 10.4], abs=0.3)
     assert lengths.std(axis=0) == pytest.approx([3.3, 3.5], abs=0.5)
     assert np.corrcoef(lengths.T)[0, 1] == pytest.approx(0.84, abs=0.06)
@@ -65,7 +65,7 @@ def test_a_corpus_gives_its_own_sentences(tmp_path: Path, monkeypatch: pytest.Mo
     with gzip.open(file, "wt", encoding="utf-8") as lines:
         for i in range(200):
             lines.write(f"{'one ' * (i % 7 + 1)}{i}\t{'uno ' * (i % 5 + 1)}{i}\n")
-    sentences = of_corpus(str(file), (60, 60))
+    sentences = read_corpus(str(file), (60, 60))
     assert sentences.name == "pairs.tsv.gz"
     assert sentences.vocabularies is not None
     batches = sentences.batches(TRAINING["grouped"], TINY)
@@ -82,7 +82,7 @@ def test_a_corpus_gives_its_own_sentences(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_random_weights_end_their_sentences_as_trained_ones_do() -> None:
     sources = Sentences().sources(64, SIZES["small"])
-    network = talking(configured(SIZES["small"], block="pre"), sources)
+    network = random_translator(network_configuration(SIZES["small"], block="pre"), sources)
     written = [len(best.labels) for (best,) in decode(network, sources, Greedy(), 60)]
     assert np.mean(written) == pytest.approx(np.mean([len(source) for source in sources]) - 2, abs=2)
     assert max(written) < 40
@@ -95,12 +95,12 @@ def test_networks_that_peers_do_not_know_are_refused(tmp_path: Path) -> None:
 
 
 def test_words_choose_presets_and_workloads() -> None:
-    assert chosen(None) == (("small", "medium", "large"), NAMES)
-    assert chosen("small") == (("small",), NAMES)
-    assert chosen("grouped, large") == (("large",), ("grouped",))
-    assert chosen("scaling") == (("small", "medium", "large"), ("scaling",))
+    assert parse_only(None) == (("small", "medium", "large"), NAMES)
+    assert parse_only("small") == (("small",), NAMES)
+    assert parse_only("grouped, large") == (("large",), ("grouped",))
+    assert parse_only("scaling") == (("small", "medium", "large"), ("scaling",))
     assert not {"epoch", "scaling"} & set(NAMES)
-    assert chosen("small,epoch") == (("small",), ("epoch",))
-    assert chosen("tiny,decoding") == (("tiny",), ("decoding",))
+    assert parse_only("small,epoch") == (("small",), ("epoch",))
+    assert parse_only("tiny,decoding") == (("tiny",), ("decoding",))
     with pytest.raises(ConfigurationError, match="not 'huge'"):
-        chosen("small,huge")
+        parse_only("small,huge")

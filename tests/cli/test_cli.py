@@ -28,7 +28,7 @@ def test_inspect_prints_layers_and_the_exact_total(preset: str, total: str, run:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["--preset", "tiny"], "no preset 'tiny'; choose one of small, medium, large"),
+        (["--preset", "tiny"], "unknown preset 'tiny'; available: small, medium, large"),
         (["--preset", "small", "--block", "middle"], "block: Input should be 'post' or 'pre' (got 'middle')"),
         (["--preset", "small", "--tied", "all"], "one joint vocabulary"),
     ],
@@ -43,7 +43,7 @@ def test_mistakes_are_told_in_one_line(arguments: list[str], expected: str, run:
 def test_a_mistake_shows_no_traceback_and_a_bug_does() -> None:
     done = dragoman("inspect", "--preset", "tiny", "--source-vocabulary", "10", "--target-vocabulary", "20")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "dragoman: there is no preset 'tiny'; choose one of small, medium, large\n"
+    assert done.stderr == "dragoman: unknown preset 'tiny'; available: small, medium, large\n"
     code = (
         "import dragoman.networks; dragoman.networks.preset = lambda *_, **__: 1 / 0\n"
         "import sys; sys.argv = 'x inspect --preset small --source-vocabulary 9 --target-vocabulary 9'.split()\n"

@@ -80,7 +80,7 @@ def test_split_keeps_equal_sources_together(tmp_path: Path, run: Run) -> None:
         (["split", "pairs.tsv", "--out", "x", "--shares", "60,30,20"], "add up to 100"),
         (["clean", "pairs.tsv", "out.tsv", "--repairs", "typos"], "unknown repair 'typos'"),
         (["get", "nothing"], "unknown corpus 'nothing'"),
-        (["clean", "pairs.tsv", "out.csv"], "OUT is written as TSV"),
+        (["clean", "pairs.tsv", "out.csv"], "OUT is a TSV file"),
         (["clean", "pairs.tsv", "pairs.tsv"], "is the file to be cleaned"),
         (["clean", "pairs.tsv", "pairs.tsv/out.tsv"], "could not be written"),
         (["split", "bad.tsv", "--out", "x", "--on-bad-line", "skip"], "no usable pair"),

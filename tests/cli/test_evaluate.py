@@ -134,7 +134,7 @@ def test_a_figure_that_cannot_be_drawn_costs_no_evaluation(tmp_path: Path, run: 
         (["MODEL", "one.tsv"], "one.tsv, line 1: wrong number of columns"),
         (["MODEL", "pairs.tsv", "--columns", "1"], "--columns takes two values"),
         (["MODEL", "pairs.tsv", "--on-bad-line", "ignore"], "on_bad_line"),
-        (["MODEL", "--out", "one.tsv"], "one.tsv cannot be made"),
+        (["MODEL", "--out", "one.tsv"], "one.tsv cannot be created"),
     ],
 )
 def test_mistakes_are_told_in_one_line(
@@ -155,9 +155,9 @@ def test_a_model_without_testing_pairs(tmp_path: Path, model: Path, run: Run) ->
     (model / "testing.tsv.gz").unlink()
     done = run("evaluate", model)
     assert done.code == 2
-    assert "keeps no testing pairs; name a file of pairs to evaluate on" in done.err
+    assert "has no testing pairs; give a file of pairs to evaluate on" in done.err
     settings = tiny({"data": {"shares": [0.9, 0.1, 0.0]}, "stopping": {"epochs": None, "steps": 1}})
     train_model(settings, tmp_path / "m")
     done = run("evaluate", tmp_path / "m")
     assert done.code == 2
-    assert "its own testing part holds no pairs; name a file of sentence pairs" in done.err
+    assert "its own testing part has no pairs; give a file of sentence pairs" in done.err

@@ -93,8 +93,8 @@ PARTS = (
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ([], "name a model, or give --preset, --source-vocabulary and --target-vocabulary"),
-        (["--preset", "small"], "name a model, or give --preset"),
+        ([], "give a model, or --preset, --source-vocabulary and --target-vocabulary"),
+        (["--preset", "small"], "give a model, or --preset"),
         (["gone"], "gone is not a directory"),
     ],
 )
@@ -228,4 +228,4 @@ def test_a_directory_of_figures_that_cannot_be_made(model: Path, run: Run) -> No
     (model / "figures").write_text("in the way", encoding="utf-8")
     done = run("plot", model, "positions")
     assert (done.code, done.out) == (2, "")
-    assert "cannot be made" in done.err
+    assert "cannot be created" in done.err

@@ -210,7 +210,7 @@ def test_a_setting_that_needs_the_missing_file_is_named(parts: Path, run: Run) -
     ("arguments", "expected"),
     [
         (["nothing"], "nothing is a folder without training.tsv; expected one that `dragoman data split` wrote"),
-        (["parts", "pairs.tsv"], "'parts' is a folder and is trained on alone"),
+        (["parts", "pairs.tsv"], "'parts' is a folder and must be the only argument"),
         (["pairs.tsv", "--set", "data.split=given"], "pairs.tsv is not a folder"),
         (["bare"], "bare/training.tsv is empty"),
     ],
@@ -319,7 +319,7 @@ def test_splitting_a_part_again_is_warned_of(parts: Path, run: Run) -> None:
 def test_a_split_without_a_training_part_writes_nothing(parts: Path, run: Run) -> None:
     done = run("data", "split", "parts/testing.tsv", "--out", "again", *THREE_FIFTHS)
     assert (done.code, done.out) == (2, "")
-    assert "none fell into the training part; add pairs, or try another --seed" in done.err
+    assert "pairs is in the training part; add pairs, or try another --seed" in done.err
     assert not Path("again/training.tsv").exists()
 
 

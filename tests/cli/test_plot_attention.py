@@ -69,8 +69,8 @@ def test_self_attention_has_its_own_words_on_both_sides(undertrained: Path, draw
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["attention", "--text", TEXT, "--layer", "7"], "there is no layer '7'; give 1 to 1, or one of encoder.0.self"),
-        (["attention", "--text", TEXT, "--layer", "middle"], "there is no layer 'middle'"),
+        (["attention", "--text", TEXT, "--layer", "7"], "unknown layer '7'; use 1 to 1, or one of encoder.0.self"),
+        (["attention", "--text", TEXT, "--layer", "middle"], "unknown layer 'middle'"),
         (["attention", "--text", TEXT, "--head", "3"], "--head 3: decoder.0.cross_attention has 2 heads"),
         (["attention", "--head", "1"], 'attention is that of a sentence: --text "The plant is green."'),
         (["history", "--head", "1"], "--layer and --head choose what `attention` shows; 'history' has neither"),
@@ -90,7 +90,7 @@ def test_a_recurrent_network_has_one_head_or_none(tmp_path: Path, run: Run, draw
     assert drawn(tmp_path / "gru-attention", "--layer", "1")[3] == "decoder.attention, head 1"
     done = run("plot", tmp_path / "gru", "attention", "--text", TEXT, "--layer", "1")
     assert done.code == 2
-    assert "so it looks nowhere" in done.err
+    assert "has no attention" in done.err
 
 
 def test_weights_among_many_words_are_still_seen() -> None:

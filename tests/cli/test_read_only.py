@@ -45,7 +45,7 @@ def test_a_training_without_a_cache_prepares_its_dataset_for_itself(home: str, t
         [line] = done.stderr.splitlines()
         assert line.startswith("dragoman: ")
         assert f"{home}/.cache/dragoman" in line
-        assert "set XDG_CACHE_HOME to a directory that can be written" in line
+        assert "set XDG_CACHE_HOME to a writable directory" in line
     assert list((tmp_path / "temporary").iterdir()) == [], "nothing is left"
     assert (out / "weights.safetensors").exists()
 
@@ -63,4 +63,6 @@ def test_a_home_that_nobody_knows_is_like_one_that_cannot_be_written(
         warnings.simplefilter("default")  # shown, not raised as in other tests
         done = run("train", pairs_file(), "--out", tmp_path / "model", *TRAIN)
     assert done.code == 0, done.err
-    assert done.err.startswith("dragoman: there is no home directory for a cache, so the dataset is prepared for this")
+    assert done.err.startswith(
+        "dragoman: there is no home directory for the cache, so the dataset is prepared for this"
+    )

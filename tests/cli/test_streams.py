@@ -35,7 +35,7 @@ def one_line(done: subprocess.CompletedProcess[str], expected: str) -> None:
 
 @pytest.mark.parametrize("arguments", [[], ["-"]])
 def test_a_closed_standard_input_holds_no_text(arguments: list[str], undertrained: Path) -> None:
-    one_line(redirected("<&-", "translate", str(undertrained), *arguments), "there is no standard input to read")
+    one_line(redirected("<&-", "translate", str(undertrained), *arguments), "standard input is closed")
 
 
 def test_a_standard_input_that_cannot_be_read(undertrained: Path) -> None:

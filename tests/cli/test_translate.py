@@ -269,7 +269,7 @@ def test_json_warns_of_each_line(undertrained: Path, run: Run) -> None:
         (["gone", "text"], "gone is not a directory; a model is what `dragoman train --out` writes"),
         ([".", "text"], ". holds no model: there is no model.json in it"),
         (["MODEL", "text", "--best", "5"], "5 alternatives need a beam as wide, got 4"),
-        (["MODEL", "text", "--sample", "--best", "2"], "sampling gives one translation a text"),
+        (["MODEL", "text", "--sample", "--best", "2"], "sampling gives one translation per text"),
         (["MODEL", "text", "--sample", "--temperature", "0"], "temperature"),
         (["MODEL", "text", "--sample", "--top-p", "2"], "top_p"),
         (["MODEL", "text", "--maximum", "0"], "at least one token"),

@@ -58,7 +58,7 @@ DOCUMENTS: list[tuple[str, str | bytes, str]] = [
     ("paper.pdf", b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n", "a PDF document"),
     ("letter.docx", zipped(), ""),
     ("letter.rtf", "{\\rtf1\\ansi The man sees bread.}", "an RTF document"),
-    ("data", b"\x00\x01\x02 bread \n", "binary"),
+    ("data", b"\x00\x01\x02 bread \n", "a binary file"),
     ("windows", "The man sees bread.\n".encode("utf-16"), "UTF-16 text"),
 ]
 
@@ -77,7 +77,7 @@ def test_a_document_is_refused_by_its_content(
     done = run("translate", undertrained, file)
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith(f"dragoman: {file} is {expected}")
-    assert "translate takes plain text, one text a line, and tables" in done.err
+    assert "translate reads plain text, one text per line, and tables" in done.err
     assert len(done.err.splitlines()) == 1
 
 
@@ -449,7 +449,7 @@ def test_a_directory_is_not_translated(
     for name in ("texts", str(tmp_path)):
         done = run("translate", undertrained, name)
         assert (done.code, done.out) == (2, "")
-        assert f"{name} is a directory; name a file in it" in done.err
+        assert f"{name} is a directory; give a file in it" in done.err
 
 
 def test_two_files_are_one_too_many(
@@ -517,7 +517,7 @@ def test_a_device_is_written_to_and_not_replaced(undertrained: Path, run: Run, t
 
 @pytest.mark.parametrize(
     ("out", "expected"),
-    [("gone/out.txt", "could not be written"), (".", "it is a directory"), ("in.txt", "is the file to be translated")],
+    [("gone/out.txt", "could not be written"), (".", "it is a directory"), ("in.txt", "is the input file")],
 )
 def test_a_file_that_cannot_be_written(
     out: str, expected: str, undertrained: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

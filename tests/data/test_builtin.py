@@ -37,5 +37,5 @@ def test_the_plant_is_green_is_never_trained_on(by: str, seed: int, tmp_path: Pa
 
 
 def test_an_unknown_name_is_told() -> None:
-    with pytest.raises(ConfigurationError, match="no built-in corpus 'phrase'; there is phrases, copy"):
+    with pytest.raises(ConfigurationError, match="unknown built-in corpus 'phrase'; available: phrases, copy"):
         built_in("phrase")

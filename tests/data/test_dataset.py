@@ -414,8 +414,8 @@ def test_parts_that_are_no_parts_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("pairs", "splitting", "message"),
     [
-        ([], Splitting(), "not a single pair"),
-        ([("a", "b")], Splitting(by="sample"), "none fell into the training part"),
+        ([], Splitting(), "no pairs to learn from"),
+        ([("a", "b")], Splitting(by="sample"), "is in the training part"),
         ([("a", "")] * 9, Splitting((1.0, 0.0, 0.0)), "no text to train a tokenizer on"),
     ],
 )
@@ -430,7 +430,7 @@ def test_too_little_to_learn_from_is_told(
 def test_settings_without_sense_are_refused(dataset: Dataset, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="at least its start and end labels"):
         Encoding(maximum=(5, 1))
-    with pytest.raises(ConfigurationError, match="no part 'test'; choose one of training, validation, testing"):
+    with pytest.raises(ConfigurationError, match="unknown part 'test'; available: training, validation, testing"):
         dataset.part("test")
     with pytest.raises(ConfigurationError, match="too small"):
         prepare(PAIRS, tmp_path / "d", Encoding("wordpiece", sizes=(5, None)))
@@ -496,10 +496,10 @@ def test_a_part_that_is_not_there_is_empty(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("by_part", "settings", "expected"),
     [
-        ({"training": PAIRS, "practice": PAIRS}, {}, "there is no part 'practice'; choose from training, "),
-        ({"training": PAIRS}, {"splitting": Splitting()}, "pairs that come by part are used as they are"),
-        ({"training": PAIRS}, {"held_out": [HELD]}, "pairs that come by part are used as they are"),
-        ({"training": [], "testing": PAIRS}, {}, "none fell into the training part"),
+        ({"training": PAIRS, "practice": PAIRS}, {}, "unknown part 'practice'; available: training, "),
+        ({"training": PAIRS}, {"splitting": Splitting()}, "pairs given in parts are not split"),
+        ({"training": PAIRS}, {"held_out": [HELD]}, "pairs given in parts are not split"),
+        ({"training": [], "testing": PAIRS}, {}, "is in the training part"),
     ],
 )
 def test_mistakes_about_pairs_by_part(by_part: Any, settings: Any, expected: str, tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def test_the_script_of_a_character(character: str, expected: str | None) -> None
 @pytest.mark.parametrize("kind", ["wordpiece", "bpe", "unigram", "words", "characters"])
 def test_a_text_in_a_script_that_was_not_learnt(kind: Kind) -> None:
     """Neither special labels nor bytes nor a stray word make a script known."""
-    alphabet = Alphabet.of(Tokenizer.train([*ENGLISH, "Это"], kind).learnt_pieces())
+    alphabet = Alphabet.of(Tokenizer.train([*ENGLISH, "Это"], kind).learned_pieces())
     assert [alphabet.unseen_script(text) for text in RUSSIAN] == ["Cyrillic", "Cyrillic"]
     assert alphabet.unseen_script("你好，世界") == "Han"
     for text in (ENGLISH[0], "", "3.14!", "😀", "The word мир is bread.", "Bread costs 3 µ"):
@@ -50,19 +50,19 @@ def test_a_text_in_a_script_that_was_not_learnt(kind: Kind) -> None:
 
 
 def test_two_scripts_that_were_learnt() -> None:
-    alphabet = Alphabet.of(Tokenizer.train([*ENGLISH, *RUSSIAN * 20]).learnt_pieces())
+    alphabet = Alphabet.of(Tokenizer.train([*ENGLISH, *RUSSIAN * 20]).learned_pieces())
     assert alphabet.scripts == {"Latin", "Cyrillic"}
     assert not any(map(alphabet.unseen_script, [*ENGLISH, *RUSSIAN]))
 
 
 def test_a_model_that_has_learnt_no_latin() -> None:
     for kind in ("wordpiece", "bpe"):
-        alphabet = Alphabet.of(Tokenizer.train(RUSSIAN * 20, kind).learnt_pieces())
+        alphabet = Alphabet.of(Tokenizer.train(RUSSIAN * 20, kind).learned_pieces())
         assert alphabet.unseen_script("The man sees bread.") == "Latin"
 
 
 def test_letters_that_were_not_learnt_though_their_script_was() -> None:
-    alphabet = Alphabet.of(Tokenizer.train(["abc cab", "bca"]).learnt_pieces())
+    alphabet = Alphabet.of(Tokenizer.train(["abc cab", "bca"]).learned_pieces())
     assert alphabet.unseen_script("xyz") == "Latin"
     assert alphabet.unseen_script("abcx") is None
     assert alphabet.unseen_script("Go, cab") is None

@@ -200,9 +200,9 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_can_be_read_only_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    assert Source("-").passes_once
-    assert Source(str(tmp_path / "pipe")).passes_once
-    assert not Source(write(tmp_path, "file", b"x")).passes_once
+    assert Source("-").is_single_pass
+    assert Source(str(tmp_path / "pipe")).is_single_pass
+    assert not Source(write(tmp_path, "file", b"x")).is_single_pass
     writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(b"a\n",))
     writer.start()
     assert read(str(tmp_path / "pipe")) == [Line(1, "a")]

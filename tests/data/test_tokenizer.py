@@ -19,7 +19,7 @@ from tokenizers import models
 
 from dragoman.batch import END, PAD, START, UNKNOWN
 from dragoman.data.tokenizer import (
-    FIRST,
+    FIRST_PIECE,
     LARGEST,
     MARK,
     SMALLEST,
@@ -27,7 +27,7 @@ from dragoman.data.tokenizer import (
     Tokenizer,
     _normalizer,
     count_words,
-    derived_size,
+    default_size,
     word_splitter,
 )
 from dragoman.errors import ConfigurationError, DataError, FileFormatError
@@ -140,15 +140,15 @@ def test_sentences_of_the_public_file_come_back(kind: Kind) -> None:
 def test_labels_count_from_0_and_the_first_are_reserved(kind: Kind) -> None:
     tokenizer = trained(kind, large=True)
     pieces = tokenizer.pieces(range(tokenizer.size))
-    assert (PAD, UNKNOWN, START, END, FIRST) == (0, 1, 2, 3, 4)
-    assert pieces[:FIRST] == ["[PAD]", "[UNK]", "[START]", "[END]"]
+    assert (PAD, UNKNOWN, START, END, FIRST_PIECE) == (0, 1, 2, 3, 4)
+    assert pieces[:FIRST_PIECE] == ["[PAD]", "[UNK]", "[START]", "[END]"]
     assert len(set(pieces)) == tokenizer.size
     assert tokenizer.pieces([tokenizer.size]) == ["⁇"]
     labels = np.concatenate(tokenizer.encode(corpus()))
     assert labels.dtype == np.int32
     assert labels.max() < tokenizer.size
     assert set(labels.tolist()).isdisjoint({PAD, START, END})
-    assert kind == "words" or labels.min() >= FIRST
+    assert kind == "words" or labels.min() >= FIRST_PIECE
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -175,7 +175,7 @@ def test_what_looks_like_a_label_is_text(kind: Kind, text: str) -> None:
         assert trained(kind).unknown_in([text]) >= 1
     informed = Tokenizer.train([*TEXTS, *LOOKALIKES], kind)
     (seen,) = informed.encode([text])
-    assert min(seen) >= FIRST
+    assert min(seen) >= FIRST_PIECE
     assert round_trip(informed, text) == text
 
 
@@ -267,7 +267,7 @@ def test_a_vocabulary_cannot_be_smaller_than_its_letters(kind: Kind, least: int)
 )
 def test_a_derived_size_counts_the_words_seen_five_times(frequent: int, rare: int, size: int) -> None:
     counts = Counter({f"f{i}": 5 for i in range(frequent)}) + Counter({f"r{i}": 4 for i in range(rare)})
-    assert derived_size(counts) == size
+    assert default_size(counts) == size
 
 
 @pytest.mark.parametrize("kind", SIZED)
@@ -298,7 +298,7 @@ def greedy(word: str, vocabulary: set[str]) -> list[str]:
 @given(word=st.text(st.sampled_from("abcegilmnoprstuxñóé"), min_size=1, max_size=12))
 def test_wordpiece_takes_the_longest_match_and_marks_continuations(word: str) -> None:
     tokenizer = trained("wordpiece", large=True)
-    vocabulary = set(tokenizer.pieces(range(FIRST, tokenizer.size)))
+    vocabulary = set(tokenizer.pieces(range(FIRST_PIECE, tokenizer.size)))
     assert tokenizer.pieces(tokenizer.encode([word])[0]) == greedy(MARK + word, vocabulary)
 
 
@@ -405,7 +405,7 @@ def test_without_text_there_is_nothing_to_train(kind: Kind, texts: list[str]) ->
 
 def test_an_unknown_kind_is_refused() -> None:
     kind: Any = "sentencepiece"
-    with pytest.raises(ConfigurationError, match="no tokenizer 'sentencepiece'; choose one of wordpiece, bpe"):
+    with pytest.raises(ConfigurationError, match="unknown tokenizer 'sentencepiece'; available: wordpiece, bpe"):
         Tokenizer.train(TEXTS, kind)
 
 

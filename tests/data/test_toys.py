@@ -94,11 +94,11 @@ def test_no_more_pairs_than_there_are(task: Task, symbols: int, longest: int, th
 @pytest.mark.parametrize(
     ("task", "samples", "symbols", "longest", "message"),
     [
-        ("copi", 5, 2, 2, "no toy task 'copi'; choose copy, reverse, sort, add"),
+        ("copi", 5, 2, 2, "unknown toy task 'copi'; available: copy, reverse, sort, add"),
         ("copy", 0, 2, 2, "got 0 samples"),
         ("copy", 5, 0, 2, "got 5 samples, 0 symbols"),
-        ("sort", 5, 2, 0, "to sort takes .* 1 positions; .* 0 positions"),
-        ("add", 5, 11, 2, "to add takes .* 3 positions; .* 2 positions"),
+        ("sort", 5, 2, 0, "sort needs .* 1 positions; .* 0 positions"),
+        ("add", 5, 11, 2, "add needs .* 3 positions; .* 2 positions"),
         ("add", 5, 11, 39, "at most 37 positions, not 39"),
         ("add", 5, 8, 5, "11 symbols, the ten digits and plus, not 8"),
     ],
@@ -115,5 +115,5 @@ def test_the_longest_sums() -> None:
 
 
 def test_texts_of_an_unknown_task_are_refused() -> None:
-    with pytest.raises(ConfigurationError, match="no toy task 'copi'"):
+    with pytest.raises(ConfigurationError, match="unknown toy task 'copi'"):
         toy_texts("copi")  # type: ignore[arg-type]

@@ -142,10 +142,10 @@ def test_rows_are_spent_only_on_beams_that_differ_and_on_sentences_that_go_on() 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"width": 0}, "width of at least 1, got 0"),
-        ({"width": 2, "best": 3}, "width 2 returns 1 to 2 hypotheses, not 3"),
+        ({"width": 0}, "must be at least 1, got 0"),
+        ({"width": 2, "best": 3}, "width 2 can return 1 to 2 hypotheses, not 3"),
         ({"best": 0}, "not 0"),
-        ({"length_penalty": float("nan")}, "finite exponent, got nan"),
+        ({"length_penalty": float("nan")}, "must be finite, got nan"),
     ],
 )
 def test_impossible_settings_are_refused(settings: dict[str, Any], message: str) -> None:

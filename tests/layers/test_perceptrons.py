@@ -46,7 +46,7 @@ def test_feed_forward_treats_each_position_alone(activation: str, function: Any)
 
 
 def test_mistakes_are_named() -> None:
-    with pytest.raises(ConfigurationError, match="no activation 'swish'; choose one of identity, relu"):
+    with pytest.raises(ConfigurationError, match="unknown activation 'swish'; available: identity, relu"):
         FeedForward(4, 8, "swish", Initializer())
     with pytest.raises(ShapeError, match=r"x \[N, d\] has shape \(5, 4\), but weights \[d, k\] has shape \(3, 2\)"):
         Perceptron(3, 2, Initializer(0, np.float64))(X)

@@ -76,7 +76,7 @@ def test_presets_can_be_changed_by_name() -> None:
         changed = preset(name, 7, 9, heads=16, layers=3, perceptron_depth=sizes["depth"])
         assert (changed.heads, changed.layers, changed.depth) == (16, 3, sizes["depth"])
         assert (changed.source_vocabulary, changed.target_vocabulary) == (7, 9)
-    with pytest.raises(ConfigurationError, match="no preset 'huge'; choose one of small, medium, large"):
+    with pytest.raises(ConfigurationError, match="unknown preset 'huge'; available: small, medium, large"):
         preset("huge", 7, 9)
 
 

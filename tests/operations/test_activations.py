@@ -66,7 +66,7 @@ def test_logistic_is_its_definition_and_never_overflows():
 
 @pytest.mark.ledger("T-3.2-V-act")
 def test_an_unknown_name_is_refused():
-    with pytest.raises(ConfigurationError, match=r"no activation 'swish'; choose one of identity, relu, logistic"):
+    with pytest.raises(ConfigurationError, match=r"unknown activation 'swish'; available: identity, relu, logistic"):
         activate(np.ones(1), activation="swish")
 
 

@@ -33,7 +33,7 @@ CASES = [
     ("cbow", [(3, 4), (3, 4)], {"contexts": LABELS, "offsets": np.array([0, 3, 5]), "targets": np.array([1, 0])}),
     ("concatenate_columns", [(5, 4), (5, 1)], {}),
     ("cross_entropy", [(5, 4)], {"targets": LABELS, "weights": np.array([1.0, 0, 1, 0.5, 1]), "smoothing": 0.1}),
-    ("deal_rows", [(5, 4)], {"rows": (np.array([4, 0]), np.array([2]))}),
+    ("split_rows", [(5, 4)], {"rows": (np.array([4, 0]), np.array([2]))}),
     ("drop", [(5, 4)], {"dropout": DROPOUT}),
     ("drop", [(5, 4)], {"dropout": None}),
     ("embed", [(3, 4)], {"labels": LABELS}),

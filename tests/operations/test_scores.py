@@ -7,7 +7,7 @@ import pytest
 
 from dragoman.errors import LabelError, ShapeError
 from dragoman.graph import gradient_check
-from dragoman.operations import additive_weights, attend_additive, deal_rows, join_rows
+from dragoman.operations import additive_weights, attend_additive, join_rows, split_rows
 from tests.strategies import to_offsets
 
 RNG = np.random.default_rng(3)
@@ -46,15 +46,15 @@ def test_a_score_needs_equal_widths() -> None:
 
 def test_rows_are_dealt_and_joined() -> None:
     x, rows = RNG.standard_normal((5, 2)), (np.array([4, 0]), np.zeros(0, int), np.array([1, 3, 2]))
-    dealt = deal_rows(x, rows=rows)
+    dealt = split_rows(x, rows=rows)
     np.testing.assert_array_equal(dealt[0], x[[4, 0]])
     np.testing.assert_array_equal(join_rows(*dealt, rows=rows), x)
-    gradient_check(deal_rows, x, rows=rows).require()
+    gradient_check(split_rows, x, rows=rows).require()
     gradient_check(join_rows, *(np.asarray(part) for part in dealt), rows=rows).require()
 
 
 def test_rows_that_are_not_there() -> None:
-    with pytest.raises(LabelError, match="deal_rows: row 5"):
-        deal_rows(np.zeros((5, 2)), rows=(np.array([5]),))
+    with pytest.raises(LabelError, match="split_rows: row 5"):
+        split_rows(np.zeros((5, 2)), rows=(np.array([5]),))
     with pytest.raises(ShapeError, match=r"arrays of \[2, 1\] rows go to \[2, 2\] places"):
         join_rows(np.zeros((2, 2)), np.zeros((1, 2)), rows=(np.array([0, 1]), np.array([2, 3])))

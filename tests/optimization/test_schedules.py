@@ -83,14 +83,14 @@ def test_plateau_stops_at_its_floor_and_does_not_mistake_nan_for_progress() -> N
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: ThesisWarmUp(warm_up=0), "warm_up counts from 1, got 0"),
-        (lambda: ThesisWarmUp()(0), "t counts from 1, got 0"),
+        (lambda: ThesisWarmUp(warm_up=0), "warm_up must be at least 1, got 0"),
+        (lambda: ThesisWarmUp()(0), "t must be at least 1, got 0"),
         (lambda: LinearDecay(0.1, steps=5, warm_up=5), "below steps, got 5 of 5"),
         (lambda: LinearDecay(0.1, steps=5, warm_up=-1), "at least 0"),
         (lambda: Cosine(0.1, steps=0), "0 of 0"),
-        (lambda: Plateau(0.1, factor=1.0), "factor lies between 0 and 1, got 1.0"),
+        (lambda: Plateau(0.1, factor=1.0), "factor must be between 0 and 1, got 1.0"),
         (lambda: Plateau(0.1, factor=0.0), "factor"),
-        (lambda: Plateau(0.1, patience=0), "patience counts from 1"),
+        (lambda: Plateau(0.1, patience=0), "patience must be at least 1"),
     ],
 )
 def test_settings_are_checked(make: Callable[[], object], message: str) -> None:
@@ -100,7 +100,7 @@ def test_settings_are_checked(make: Callable[[], object], message: str) -> None:
 
 @pytest.mark.parametrize("schedule", [ThesisWarmUp(), Cosine(0.1, 10), LinearDecay(0.1, 10)])
 def test_steps_count_from_1(schedule: Schedule) -> None:
-    with pytest.raises(ConfigurationError, match="t counts from 1, got 0"):
+    with pytest.raises(ConfigurationError, match="t must be at least 1, got 0"):
         schedule(0)
 
 

@@ -206,16 +206,16 @@ def test_a_gradient_of_another_length_is_refused() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Momentum(1.0), "beta is at least 0 and below 1, got 1.0"),
+        (lambda: Momentum(1.0), "beta must be at least 0 and below 1, got 1.0"),
         (lambda: Momentum(-0.1), "beta"),
         (lambda: RMSprop(gamma=1.0), "gamma"),
-        (lambda: RMSprop(epsilon=0.0), "epsilon is above 0, got 0.0"),
+        (lambda: RMSprop(epsilon=0.0), "epsilon must be above 0, got 0.0"),
         (lambda: AdaGrad(epsilon=-1e-8), "epsilon"),
         (lambda: Adam(beta1=1.0), "beta1"),
         (lambda: Adam(beta2=1.5), "beta2"),
         (lambda: Adam(epsilon=0.0), "epsilon"),
         (lambda: Adam(form="above"), "'outside' or 'inside' the root, got 'above'"),
-        (lambda: AdamW(decay=-0.1), "decay is not negative, got -0.1"),
+        (lambda: AdamW(decay=-0.1), "decay must not be negative, got -0.1"),
     ],
 )
 def test_settings_are_checked(make: Callable[[], Optimizer], message: str) -> None:

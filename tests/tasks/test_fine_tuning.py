@@ -264,7 +264,7 @@ def test_a_training_whose_old_pairs_are_gone_is_not_resumed_without_them(taught:
 
 
 def test_replay_needs_a_model_to_start_from() -> None:
-    with pytest.raises(ConfigurationError, match="no model whose old pairs could be mixed in"):
+    with pytest.raises(ConfigurationError, match="replay needs a model to fine-tune"):
         configuration({"start": {"replay": 5}})
 
 

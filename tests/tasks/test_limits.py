@@ -80,7 +80,7 @@ def test_a_maximum_cuts_instead(tmp_path: Path) -> None:
 
 
 def test_nothing_but_pairs_that_are_too_long(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"every pair to train on is too long: pair 1, of .* set data.maximum"):
+    with pytest.raises(DataError, match=r"all training pairs are too long: pair 1, of .* set data.maximum"):
         begun(long_pairs(tmp_path / "pairs.tsv", 3_000, 3_001, 3_002, count=0))
 
 
@@ -95,7 +95,7 @@ def test_a_pair_that_is_too_long_is_not_evaluated(translator: Translator) -> Non
 
 @pytest.mark.parametrize("beam", [0, WIDEST + 1, 100_000])
 def test_a_beam_has_bounds(beam: int, translator: Translator) -> None:
-    with pytest.raises(ConfigurationError, match=f"a beam is 1 to {WIDEST} wide, got {beam}"):
+    with pytest.raises(ConfigurationError, match=f"a beam must be 1 to {WIDEST} wide, got {beam}"):
         translator.translate(["bread"], beam=beam)
 
 

@@ -198,7 +198,7 @@ def test_a_damaged_testing_part_is_told(damage: Callable[[bytes], bytes], model:
 
 def test_without_a_testing_part_a_file_is_asked_for(model: Path) -> None:
     (model / "testing.tsv.gz").unlink()
-    with pytest.raises(FileFormatError, match="keeps no testing pairs; name a file of pairs to evaluate on"):
+    with pytest.raises(FileFormatError, match="has no testing pairs; give a file of pairs to evaluate on"):
         load_testing(model)
 
 
@@ -219,5 +219,5 @@ def test_weights_that_are_not_finite_never_replace_good_ones(model: Path, value:
 def test_weights_that_are_not_finite_translate_nothing(model: Path, choice: dict[str, Any]) -> None:
     spoilt = Translator.load(model)
     spoilt.network.theta.values[:] = np.nan
-    with pytest.raises(NonFiniteError, match="are the network's weights sound"):
+    with pytest.raises(NonFiniteError, match="check the network's weights"):
         spoilt.translate(TEXTS, **choice)

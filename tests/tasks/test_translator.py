@@ -183,7 +183,7 @@ def test_a_prefix_holds_also_where_a_number_must_be_kept(translator: Translator)
 
 
 def test_prefixes_that_do_not_fit_are_told(translator: Translator) -> None:
-    with pytest.raises(ConfigurationError, match="one prefix for each text"):
+    with pytest.raises(ConfigurationError, match="one prefix per text"):
         translator.translations(SOURCES[:2], None, ["El"])
     with pytest.raises(ConfigurationError, match="short enough to be translated in one piece"):
         translator.translations([" ".join(SOURCES[:9])], None, ["El"])
@@ -215,7 +215,7 @@ def test_the_maximum_counts_labels(word_translator: Translator) -> None:
         ({"beam": 0}, "beam"),
         ({"alternatives": 5}, "5 alternatives need a beam as wide, got 4"),
         ({"alternatives": 0}, "not 0"),
-        ({"sample": True, "alternatives": 2}, "sampling gives one translation a text"),
+        ({"sample": True, "alternatives": 2}, "sampling gives one translation per text"),
         ({"maximum": 0}, "at least one token"),
         ({"sample": True, "temperature": 0}, "temperature"),
         ({"sample": True, "top_k": 0}, "top_k"),

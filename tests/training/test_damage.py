@@ -192,7 +192,7 @@ def test_where_every_checkpoint_is_damaged_the_training_stops(tmp_path: Path) ->
     for place in Checkpoints(tmp_path / "checkpoints").steps():
         flip_last_byte(place / "arrays.safetensors")
     with pytest.raises(
-        FileFormatError, match=r"step-00000008 is damaged .*no other is intact; delete .*checkpoints to begin again"
+        FileFormatError, match=r"step-00000008 is damaged .*no other is intact; delete .*checkpoints to start over"
     ):
         CASES["averaged"].build(tmp_path).run()
 
@@ -260,9 +260,7 @@ def test_where_the_latest_state_has_a_wrong_type_the_one_before_is_resumed(
     shutil.copytree(place, alone)
     for other in Checkpoints(alone / "checkpoints").steps()[:-1]:
         shutil.rmtree(other)
-    with pytest.raises(
-        FileFormatError, match=rf"state\.json: {expected}.*no other is intact; delete .* to begin again"
-    ):
+    with pytest.raises(FileFormatError, match=rf"state\.json: {expected}.*no other is intact; delete .* to start over"):
         CASES["Adam"].build(alone).run()
     heard = Heard()
     CASES["Adam"].build(place, watch=heard).run()

@@ -265,7 +265,7 @@ def test_it_has_the_state_of_a_plateau_if_one_is_wanted(tmp_path: Path) -> None:
     CASES["Adam"].build(tmp_path, interrupted=After(3)).run()
     training = CASES["Adam"].build(tmp_path)
     training.schedule = Plateau(0.1)
-    with pytest.raises(FileFormatError, match="this training needs to know where its plateau stands"):
+    with pytest.raises(FileFormatError, match="the state of the plateau schedule is missing"):
         training.run()
 
 
@@ -354,5 +354,5 @@ def test_history_and_checkpoint_agree_after_every_resumption(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("keep", [0, -1])
 def test_at_least_one_checkpoint_is_kept(tmp_path: Path, keep: int) -> None:
-    with pytest.raises(ConfigurationError, match=f"at least one checkpoint is kept, got {keep}"):
+    with pytest.raises(ConfigurationError, match=f"at least one checkpoint must be kept, got {keep}"):
         Checkpoints(tmp_path, keep)

@@ -87,7 +87,7 @@ def test_the_loss_goal_counts_the_regularization() -> None:
 @pytest.mark.parametrize("name", ["steps", "epochs", "seconds", "patience"])
 @pytest.mark.parametrize("value", [0, -1, math.nan])
 def test_a_rule_counts_from_one(name: str, value: float) -> None:
-    with pytest.raises(ConfigurationError, match=f"{name} is above 0, got {value}"):
+    with pytest.raises(ConfigurationError, match=f"{name} must be above 0, got {value}"):
         Stopping(**{name: value})
 
 

@@ -1,1 +1,1 @@
-"""What was learnt, and whether it is true: figures, testing analysis, the equation audit."""
+"""Figures, testing analysis, and the equation audit."""

@@ -1,4 +1,4 @@
-"""How far back a loss is heard: the adjoints zeta<t> = dC/dh<t> of a recurrence, which vanish or explode (book 7.2)."""
+"""The adjoints zeta<t> = dC/dh<t> of a recurrence, which vanish or explode (book 7.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Word by word, where a translation differs from its reference."""
+"""Find the words in which a translation differs from its reference."""
 
 from __future__ import annotations
 

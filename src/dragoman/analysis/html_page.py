@@ -1,4 +1,4 @@
-"""The frame of every HTML page: its style, and a policy under which nothing is loaded and no other script runs."""
+"""The frame of HTML pages: their style, and a content security policy that loads nothing and runs one script."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ a { color: inherit; }
 
 
 def html_page(title: str, style: str, body: str, script: str = "") -> str:
-    """A whole page. The policy names the one script by its hash, so that no text on the page can ever be one."""
+    """Make a page. The policy allows its script by hash only, so that no text on the page can run."""
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     scripts = f"script-src 'sha256-{digest}'; " if script else ""
     policy = (

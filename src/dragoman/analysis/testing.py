@@ -1,4 +1,4 @@
-"""Testing analysis: how well a test set was translated, and where well and where badly (thesis, 6.2)."""
+"""Testing analysis: how well a test set was translated, by length and by sentence (thesis, 6.2)."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""What quality to expect of a translator, in plain words: a rule of thumb from BLEU and chrF."""
+"""The quality to expect of a translator: a rule of thumb from BLEU and chrF."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-FEW = 100  # sentences below which the scores themselves are shaky
+FEW = 100  # with fewer sentences the scores are unreliable
 CAVEAT = "A rule of thumb from BLEU and chrF, for sentences like those tested; read some translations yourself."
 
 

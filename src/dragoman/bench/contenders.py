@@ -1,4 +1,4 @@
-"""Our own contenders: the training step and the decoding that Dragoman has, and the bare matrix products of a step."""
+"""Our own contenders: training and decoding of Dragoman, and the matrix products of a step alone."""
 
 from __future__ import annotations
 
@@ -29,12 +29,14 @@ RATE = 1e-4
 
 
 class Ours:
-    """Dragoman with the engine that was chosen: the step of its own training loop, and its own decoding."""
+    """Dragoman with the chosen engine: a step of its training loop, and its decoding."""
 
     def __init__(self, material: Material, threads: int | None) -> None:
         threadpool_limits(1)
         if use_fastest() != os.environ.get(VARIABLE, ENGINES[0]):
-            raise ConfigurationError("the numba engine is what is measured, and it cannot be used; pip install numba")
+            raise ConfigurationError(
+                "the benchmark measures the numba engine, which is not available; pip install numba"
+            )
         self.material = material
         self.network = Transformer(TransformerConfiguration(**material.network))
         load_weights(self.network, material.directory / "weights.safetensors")
@@ -52,7 +54,7 @@ class Ours:
         )
 
     def check(self) -> tuple[float, float]:
-        """Error and gradient norm of the first batch, nothing dropped."""
+        """Return error and gradient norm of the first batch, without dropout."""
         training = self.training
         loss, gradient = training.workers.differentiate(
             training.loss_index, self.network, self.batches[0], ForwardContext()
@@ -65,14 +67,14 @@ class Ours:
             self.training.step.take([batch], self.training.schedule)
 
     def epoch(self) -> int:
-        """A training of one epoch over the dataset beside the material, from opening it on; the labels it reads."""
+        """Open the dataset beside the material and train one epoch; return the number of labels read."""
         part = Dataset(self.material.directory / "corpus").part("training")
         replace(self.training, batches=BatchStream(part, Batching()), stopping=Stopping(epochs=1)).run()
         return int(part.lengths().sum()) - len(part)
 
     def decode(self, method: str, batch: int, count: int) -> list[list[int]]:
-        """The labels of the first sentences; with batch 1, one call for each, as they come."""
-        search: Any = Greedy(scored=False) if method == "greedy" else Beam(4)  # the peers give no scores either
+        """Decode the first sentences; with batch 1, one call per sentence."""
+        search: Any = Greedy(scored=False) if method == "greedy" else Beam(4)  # the peers compute no scores either
         longest = self.material.about["longest"]
         sentences, each = self.material.sentences[:count], self.training.workers.map
         calls = [[sentence] for sentence in sentences] if batch == 1 else [sentences]
@@ -90,7 +92,7 @@ Product = tuple[int, int, int]  # rows, inputs, outputs of a linear layer
 
 
 def linear_layers(configuration: TransformerConfiguration, sources: int, references: int) -> list[Product]:
-    """Every `linear` of a pass over so many rows."""
+    """List every `linear` of a forward pass over this many rows."""
     c, d, k = configuration, configuration.depth, configuration.perceptron_depth
     encoder = [(sources, d, 3 * d), (sources, d, d), (sources, d, k), (sources, k, d)]
     decoder = [
@@ -105,8 +107,8 @@ def linear_layers(configuration: TransformerConfiguration, sources: int, referen
     return [*encoder * c.layers, *decoder * c.layers, (references, d, c.target_vocabulary)]
 
 
-class Products:
-    """Nothing but the matrix products of a step, on the same shards and threads: y = x W, dx = dy W', dW = x' dy."""
+class MatrixProducts:
+    """The matrix products of a step alone, with the same shards and threads: y = x W, dx = dy W', dW = x' dy."""
 
     def __init__(self, material: Material, threads: int | None) -> None:
         threadpool_limits(1)
@@ -114,12 +116,12 @@ class Products:
         self.workers, self.done = Workers(threads or physical_cores()), 0
         batches = [packed_batch(arrays).shards(self.workers.threads) for arrays in material.batches()]
         self.layers = [[linear_layers(configuration, *_rows(shard)) for shard in shards] for shards in batches]
-        self.rooms = [Room(self.layers, number) for number in range(self.workers.threads)]
+        self.buffers = [Buffers(self.layers, number) for number in range(self.workers.threads)]
 
     def steps(self, count: int) -> None:
         for _ in range(count):
             shards = self.layers[self.done % len(self.layers)]
-            self.workers.map(lambda pair: pair[0].multiply(pair[1]), list(zip(self.rooms, shards, strict=False)))
+            self.workers.map(lambda pair: pair[0].multiply(pair[1]), list(zip(self.buffers, shards, strict=False)))
             self.done += 1
 
 
@@ -127,8 +129,8 @@ def _rows(shard: Batch) -> tuple[int, int]:
     return len(shard.labels if shard.source is None else shard.source.labels), len(shard.labels)
 
 
-class Room:
-    """Matrices for the largest of a thread's shards; every layer has its own, as in a network."""
+class Buffers:
+    """Matrices for the largest shard of a thread; every layer has its own, as in a network."""
 
     def __init__(self, batches: list[list[list[Product]]], number: int) -> None:
         mine = [shards[number] for shards in batches if number < len(shards)]

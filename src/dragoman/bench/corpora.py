@@ -1,6 +1,6 @@
-"""The curve of corpus sizes: whole epochs from text that was prepared, so that what grows faster than a corpus shows.
+"""Measure whole epochs over prepared corpora of growing size, to find costs that grow faster than the corpus.
 
-Dragoman alone: PyTorch has no dataset, plan and batches of its own to set beside it.
+Only Dragoman: PyTorch has no counterpart of its datasets and batch planning.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from dragoman.bench.preparation import prepare_steps
 from dragoman.bench.processes import Process
 from dragoman.bench.rounds import OURS
 from dragoman.bench.scaling import BLOCKS, CORPUS, Point
-from dragoman.bench.sentences import Sentences, made_up
-from dragoman.bench.training import caches, take
-from dragoman.bench.workloads import SIZES, TRAINING, Settings, configured
+from dragoman.bench.sentences import Sentences, synthetic_pairs
+from dragoman.bench.training import cache_variables, time_steps
+from dragoman.bench.workloads import SIZES, TRAINING, Settings, network_configuration
 from dragoman.data.dataset import prepare
 from dragoman.data.pair_encoding import Encoding
 from dragoman.data.pairs import Labels
@@ -31,9 +31,11 @@ Pair = tuple[str, str]
 def measure_corpora(
     settings: Settings, work: Path, say: Callable[[str], None], sizes: Sequence[int] = PAIRS
 ) -> list[Point]:
-    """Time by label over more and more of the same sentences, under one vocabulary."""
+    """Measure the time per token over growing parts of the same sentences, with one vocabulary."""
     vocabularies = SIZES["small"].vocabularies
-    pairs = [(spelled(source), spelled(reference)) for source, reference in made_up(max(sizes), vocabularies).pairs]
+    pairs = [
+        (as_words(source), as_words(reference)) for source, reference in synthetic_pairs(max(sizes), vocabularies).pairs
+    ]
     sides = zip(zip(*pairs, strict=True), vocabularies, strict=True)
     tokenizers = tuple(Tokenizer.train(texts, "words", size) for texts, size in sides)
     points = []
@@ -44,17 +46,24 @@ def measure_corpora(
 
 
 def measure_corpus(pairs: Sequence[Pair], tokenizers: tuple[Tokenizer, ...], settings: Settings, work: Path) -> Point:
-    """The fastest of some epochs, as the time and the labels of a mean step."""
+    """Measure the fastest of some epochs; return the time and tokens of a mean step."""
     directory, workload = work / "scaling", TRAINING["grouped"]
     source, reference = tokenizers
-    encoders = {"source": source, "target": reference}
-    dataset = prepare(pairs, directory / CORPUS, Encoding("words"), Splitting((1.0, 0.0, 0.0)), encoders=encoders)
+    dataset = prepare(
+        pairs,
+        directory / CORPUS,
+        Encoding("words"),
+        Splitting((1.0, 0.0, 0.0)),
+        encoders={"source": source, "target": reference},
+    )
     size = replace(SIZES["small"], vocabularies=(source.size, reference.size))
     sentences = Sentences(dataset.part("training"))
     batches = sentences.batches(workload, size)
-    prepare_steps(directory, configured(size, block="pre", dropout=workload.dropout), batches, workload.smoothing)
-    with Process(OURS, directory, settings.threads, caches(work, "scaling", settings)) as process:
-        take(process, len(batches))  # kernels are compiled or loaded
+    prepare_steps(
+        directory, network_configuration(size, block="pre", dropout=workload.dropout), batches, workload.smoothing
+    )
+    with Process(OURS, directory, settings.threads, cache_variables(work, "scaling", settings)) as process:
+        time_steps(process, len(batches))  # compile or load the kernels
         epochs = [process.ask("epoch") for _ in range(BLOCKS)]
         memory = int(process.ask("memory")["bytes"])
     shutil.rmtree(directory)
@@ -63,6 +72,6 @@ def measure_corpus(pairs: Sequence[Pair], tokenizers: tuple[Tokenizer, ...], set
     return Point(CORPUS, len(pairs), OURS, seconds / steps, tokens // steps, memory)
 
 
-def spelled(labels: Labels) -> str:
-    """Labels as words of letters, their marks left out."""
+def as_words(labels: Labels) -> str:
+    """Write labels as words of letters, without start and end labels."""
     return " ".join(str(label) for label in labels[1:-1]).translate(LETTERS)

@@ -1,4 +1,4 @@
-"""CTranslate2 as a contender: our weights in its model format, at its best thread setting for each question."""
+"""CTranslate2 as a contender: our weights in its model format, with its fastest thread setting for each request."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ class CTranslate2:
         names = vocabulary(material.network["source_vocabulary"])
         self.sentences = [[names[label] for label in sentence] for sentence in material.sentences]
         cores = threads or os.cpu_count() or 1
-        self.settings = sorted({(1, 1), (1, cores), (cores, 1)})  # translations side by side, threads for each
+        self.settings = sorted({(1, 1), (1, cores), (cores, 1)})  # parallel translations, threads for each
         self.best: dict[tuple[str, int, int], tuple[int, int]] = {}
-        self.loaded: tuple[tuple[int, int], Any] | None = None  # one at a time: its memory is measured
+        self.loaded: tuple[tuple[int, int], Any] | None = None  # only one, because memory is measured
 
     def decode(self, method: str, batch: int, count: int) -> list[list[int]]:
-        """The labels of the first sentences; the first time, the best of the thread settings is found."""
-        question = method, batch, count
-        if question not in self.best:
-            self.best[question] = min(self.settings, key=lambda setting: self._seconds(setting, *question))
-        return self._decode(self.best[question], *question)
+        """Decode the first sentences; the first call of a kind finds the fastest thread setting."""
+        request = method, batch, count
+        if request not in self.best:
+            self.best[request] = min(self.settings, key=lambda setting: self._seconds(setting, *request))
+        return self._decode(self.best[request], *request)
 
     def _seconds(self, setting: tuple[int, int], method: str, batch: int, count: int) -> float:
         times = []
@@ -68,14 +68,14 @@ class CTranslate2:
 
 
 def vocabulary(size: int) -> list[str]:
-    """Labels as words: our numbers."""
+    """Name each label by its number."""
     return MARKS + [str(label) for label in range(len(MARKS), size)]
 
 
 def write_model(material: Material, directory: Path, quantization: str | None) -> None:
-    """The model specification that CTranslate2 reads, filled with our weights.
+    """Write our weights as a CTranslate2 model.
 
-    What it takes is imported here: it would bring PyTorch into the memory of a process that only decodes.
+    The specification is imported here because it imports PyTorch, whose memory must not count in decoding.
     """
     from ctranslate2.specs import TransformerSpec, common_spec
 
@@ -126,10 +126,10 @@ def _layer(layer: Any, weights: Mapping[str, Array], name: str, cross: bool) -> 
 
 
 def _biases(layers: Any, biases: Array, both_ways: bool) -> None:
-    """Our biases [h, 2 reach + 1] of clipped distances in its buckets, which are those of T5.
+    """Convert our biases [h, 2 reach + 1] of clipped distances to its buckets, which are those of T5.
 
-    With 2 reach buckets for a direction, the first half are the distances 0 to reach - 1 and all others are far. In an
-    encoder those of what comes later stand behind those of what came before.
+    With 2 reach buckets per direction, the first half are the distances 0 to reach - 1; all others use the bias of
+    `reach`. In an encoder, the buckets of later positions follow those of earlier ones.
     """
     reach = biases.shape[1] // 2
     far = np.minimum(np.arange(2 * reach), reach)
@@ -140,7 +140,7 @@ def _biases(layers: Any, biases: Array, both_ways: bool) -> None:
 
 
 def _linear(spec: Any, weights: Mapping[str, Array], *names: str) -> None:
-    """Our weights are [in, out], one beside the other; theirs [out, in], one below the other."""
+    """Transpose our weights [in, out] to [out, in] and concatenate them."""
     spec.weight = np.ascontiguousarray(np.concatenate([weights[f"{name}.weights"].T for name in names]))
     spec.bias = np.concatenate([weights[f"{name}.biases"] for name in names])
 

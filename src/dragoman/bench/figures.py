@@ -1,4 +1,4 @@
-"""Figures of a run: the ratios with their spread, and the curves of cost."""
+"""Draw the figures of a run: ratios with their spread, and cost curves."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ COLOURS = {
 MIB = 2**20
 TITLES = {"training": "Training steps", "decoding": "Decoding"}
 AXES = {
-    "batch": "sentences a batch",
-    "length": f"labels a sentence\n({ROWS:,} a side in all)",
+    "batch": "sentences per batch",
+    "length": f"tokens per sentence\n({ROWS:,} per side in all)",
     "depth": "depth d",
     CORPUS: "pairs in the corpus",
 }
 
 
 def ratios_figure(rows: Sequence[Row]) -> Figure:
-    """Time of every peer by ours, above 1 where Dragoman is faster: medians, quartiles (whiskers) and least (dash)."""
+    """Draw the time of each peer divided by ours: median, quartiles (whiskers), minimum (dash)."""
     peers = [row for row in rows if row.contender != OURS]
     kinds = [kind for kind in TITLES if any(row.kind == kind for row in peers)]
     if not kinds:
-        raise DataError("a run without rows: there is nothing to draw")
+        raise DataError("the run has no rows: nothing to draw")
     widest = max(len({(row.preset, row.workload) for row in peers if row.kind == kind}) for kind in kinds)
     figure = new_figure(max(6.0, 1.5 + 1.1 * widest), 3.6 * len(kinds))
     for axes, kind in zip(np.atleast_1d(figure.subplots(len(kinds), 1)), kinds, strict=True):
@@ -73,16 +73,16 @@ def _bars(axes: Any, rows: Sequence[Row]) -> None:
 
 
 def _number(axes: Any, place: float, row: Row) -> None:
-    """The median, beyond the end of its bar."""
+    """Write the median beyond the end of its bar."""
     end, side, gap = (row.spread[1], "bottom", 3) if row.median_ratio >= 1 else (row.min_ratio, "top", -3)
     style = {"textcoords": "offset points", "ha": "center", "va": side, "fontsize": 7}
     axes.annotate(f"{row.median_ratio:.2f}", (place, end), (0, gap), **style)
 
 
 def scaling_figure(points: Sequence[Point]) -> Figure:
-    """Above, the time of a step (of a label, where the corpus grows); below, the memory at most; one column a curve."""
+    """Draw a column per curve: above, time per step (per token for corpus sizes); below, peak memory."""
     if not points:
-        raise DataError("a run without curves: there is nothing to draw")
+        raise DataError("the run has no curves: nothing to draw")
     curves = list(dict.fromkeys(point.curve for point in points))
     figure = new_figure(2.7 * len(curves), 6)
     panels = figure.subplots(2, len(curves), squeeze=False)
@@ -90,8 +90,8 @@ def scaling_figure(points: Sequence[Point]) -> Figure:
         mine = [point for point in points if point.curve == curve]
         for name in dict.fromkeys(point.contender for point in mine):
             _curve(above, below, [point for point in mine if point.contender == name], name)
-        above.set(title=AXES.get(curve, curve), ylabel="µs a label" if curve == CORPUS else "ms a step")
-        below.set_ylabel("MiB at most")
+        above.set(title=AXES.get(curve, curve), ylabel="µs per token" if curve == CORPUS else "ms per step")
+        below.set_ylabel("peak MiB")
         for axes in (above, below):
             _scales(axes, sorted({point.value for point in mine}), from_zero=axes is below or curve == CORPUS)
     handles, labels = panels[0, 0].get_legend_handles_labels()

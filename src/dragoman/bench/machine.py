@@ -1,4 +1,4 @@
-"""What was measured on: facts without which a figure says little."""
+"""Describe the machine that a benchmark ran on."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dragoman.training.workers import physical_cores
 
 PACKAGES = ("numpy", "numba", "torch", "ctranslate2")
 VECTORS = {"avx512f": "AVX-512", "avx2": "AVX2"}
-BUSY = 0.5  # processes that run beside this one, on average of the last minute
+BUSY = 0.5  # load average of the last minute above which other processes disturb the measurement
 
 
 def machine_facts(threads: int | None) -> dict[str, Any]:
@@ -38,16 +38,16 @@ def machine_facts(threads: int | None) -> dict[str, Any]:
     }
 
 
-def cpu_model(facts: Path = Path("/proc/cpuinfo")) -> str:
-    """Its name, and its widest vectors where they are told: one name may stand for several generations."""
+def cpu_model(path: Path = Path("/proc/cpuinfo")) -> str:
+    """Return the name of the CPU and, where known, its widest vector instructions: names do not always tell."""
     try:
-        lines = facts.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8").splitlines()
     except OSError:
         lines = []
     known = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
     name = known.get("model name") or platform.processor() or platform.machine()
     features = known.get("flags", "").split()
-    vectors = next((told for feature, told in VECTORS.items() if feature in features), None)
+    vectors = next((name for feature, name in VECTORS.items() if feature in features), None)
     return name if vectors is None else f"{name} ({vectors})"
 
 
@@ -59,7 +59,7 @@ def version(package: str) -> str | None:
 
 
 def commit() -> str | None:
-    """The commit this code was checked out from, marked when files have changed since; None outside a checkout."""
+    """Return the commit of this checkout, marked if files have changed since; None outside a checkout."""
     here = Path(__file__).parents[1]
 
     def git(*arguments: str) -> str | None:
@@ -69,12 +69,12 @@ def commit() -> str | None:
             return None
         return done.stdout.strip()
 
-    if git("ls-files", "__init__.py") != "__init__.py":  # installed somewhere below another repository
+    if git("ls-files", "__init__.py") != "__init__.py":  # installed inside another repository
         return None
     found = git("rev-parse", "HEAD")
     return f"{found} (changed since)" if found and git("status", "--porcelain", "-uno") else found
 
 
 def load() -> float | None:
-    """How many processes wanted to run in the last minute; above about 0 before a measurement, others are at work."""
+    """Return the load average of the last minute; above about 0 before a measurement, other processes are running."""
     return os.getloadavg()[0] if hasattr(os, "getloadavg") else None

@@ -1,6 +1,6 @@
-"""What a contender is given: a configuration, weights, batches and sentences in a directory.
+"""The input of all contenders: a configuration, weights, batches and sentences in a directory.
 
-Read with NumPy and safetensors alone, so that the memory of a peer's process is the peer's own.
+Read with NumPy and safetensors only, so that the memory measured in a peer's process is the peer's.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
 Array = NDArray[Any]
-PAD, START, END = 0, 2, 3  # as in dragoman.batch, which a peer does not load
-IGNORED = -100  # the target of padding, as PyTorch takes it
+PAD, START, END = 0, 2, 3  # as in dragoman.batch, which peers do not import
+IGNORED = -100  # PyTorch's target for padding
 
 
 class Material:
-    """
+    """The files that contenders read.
+
     about      network (its configuration), dropout, smoothing, clip, batches (how many), longest (labels written)
     arrays     positions [P, d]; batch i as packed rows: i.source, i.source_offsets, i.labels, i.offsets, i.targets;
                sentences to decode: sentences, sentence_offsets
@@ -51,11 +52,11 @@ class Material:
 
     @cached_property
     def sentences(self) -> list[Array]:
-        """Made once: no contender's time is that of cutting them out."""
+        """The sentences to decode, split once so that this is not timed."""
         return np.split(self.arrays["sentences"], self.arrays["sentence_offsets"][1:-1])
 
     def weights(self) -> dict[str, Array]:
-        """Every published parameter by name; what is tied, under each of its names."""
+        """Load the parameters by name; tied ones under each of their names."""
         found = load_file(self.directory / "weights.safetensors")
         found.setdefault("reference_embedding.table", found["source_embedding.table"])
         found.setdefault("output.weights", found["reference_embedding.table"].T)
@@ -63,7 +64,7 @@ class Material:
 
 
 def padded(labels: Array, offsets: Array, fill: int = PAD) -> tuple[Array, Array | None]:
-    """Packed rows as a matrix [B, T], and where it is real; None when all sequences have one length."""
+    """Pad packed rows to a matrix [B, T]; also return the mask of real positions, or None without padding."""
     lengths = np.diff(offsets)
     real: Array = np.arange(lengths.max(initial=0)) < lengths[:, None]
     matrix = np.full(real.shape, fill, np.int64)
@@ -72,6 +73,6 @@ def padded(labels: Array, offsets: Array, fill: int = PAD) -> tuple[Array, Array
 
 
 def groups_of(sentences: Sequence[Array], batch: int) -> list[Array]:
-    """The numbers of the sentences of each batch, longest first: what a decoder that pads would choose too."""
+    """Group sentence numbers into batches, longest sentences first, to minimize padding."""
     order = np.argsort([-len(sentence) for sentence in sentences], kind="stable")
     return [order[start : start + batch] for start in range(0, len(order), batch)]

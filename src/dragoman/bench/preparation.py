@@ -1,4 +1,4 @@
-"""From a workload to the material that every contender of it is given."""
+"""Write the input that the contenders of a workload read."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from dragoman.operations.positions import half_sinusoid, interleaved_sinusoid
 
 
 def no_table(length: int, depth: int) -> Array:
-    """Relative positions are a parameter."""
+    """Return zeros: relative positions are parameters, not a table."""
     return np.zeros((length, depth))
 
 
 TABLES = {"half_sinusoid": half_sinusoid, "interleaved_sinusoid": interleaved_sinusoid, "relative": no_table}
 CLIP = 1.0
-NEVER = -1e4  # the logit of what is never written: peers need not be told to leave it out
-SPREAD = 4.0  # standard deviation of the logits, about that of a trained network
+NEVER = -1e4  # bias of labels that must never be written, so that no peer has to mask them
+SPREAD = 4.0  # standard deviation of the logits, as in a trained network
 
 
 def prepare_steps(
     directory: Path, configuration: TransformerConfiguration, batches: Sequence[Batch], smoothing: float
 ) -> Material:
-    """Training steps: a network with its first weights, and batches."""
+    """Write a new network and the batches of training steps."""
     arrays = {f"{i}.{name}": array for i, batch in enumerate(batches) for name, array in _packed(batch).items()}
     longest = max(int(rows.lengths.max()) for batch in batches for rows in (batch, batch.source or batch))
     about = {"batches": len(batches), "smoothing": smoothing, "clip": CLIP}
@@ -39,7 +39,7 @@ def prepare_steps(
 
 
 def prepare_decoding(directory: Path, network: Transformer, sources: Sequence[Array], longest: int) -> Material:
-    """Sentences to decode, at most `longest` labels each."""
+    """Write a network and the sentences to decode, at most `longest` labels each."""
     _check_known_to_peers(network.configuration)
     lengths = [len(source) for source in sources]
     arrays = {"sentences": np.concatenate(sources), "sentence_offsets": np.cumsum([0, *lengths])}
@@ -48,10 +48,11 @@ def prepare_decoding(directory: Path, network: Transformer, sources: Sequence[Ar
     return _save(directory, network, {"batches": 0, "longest": longest}, arrays, max(*lengths, longest + 1))
 
 
-def talking(configuration: TransformerConfiguration, sources: Sequence[Array]) -> Transformer:
-    """A network of random weights whose sentences end as those of a trained one do: about as long as the sources.
+def random_translator(configuration: TransformerConfiguration, sources: Sequence[Array]) -> Transformer:
+    """Make a network of random weights whose output is about as long as the sources, as that of a trained one.
 
-    Logits are spread as trained ones are; the end label's grows with the position, and its bias is found by halving.
+    Logits have the spread of trained ones; the logit of the end label grows with the position, and its bias is found
+    by bisection.
     """
     network = Transformer(configuration)
     views = dict(network.named_arrays())
@@ -90,13 +91,13 @@ def _save(
     directory.mkdir(parents=True, exist_ok=True)
     save_weights(network, directory / "weights.safetensors")
     table = TABLES[configuration.positions](longest, configuration.depth)
-    told = {**about, "network": configuration.model_dump(), "dropout": configuration.dropout}
-    Material.save(directory, told, {**arrays, "positions": table.astype(np.float32)})
+    contents = {**about, "network": configuration.model_dump(), "dropout": configuration.dropout}
+    Material.save(directory, contents, {**arrays, "positions": table.astype(np.float32)})
     return Material(directory)
 
 
 def _check_known_to_peers(c: TransformerConfiguration) -> None:
-    """The peers are built by hand for the usual network; others are refused, not measured wrongly."""
+    """Refuse networks that the hand-written peers do not support."""
     wrong = []
     if c.positions not in TABLES:
         wrong.append(f"positions '{c.positions}'")
@@ -110,5 +111,5 @@ def _check_known_to_peers(c: TransformerConfiguration) -> None:
         wrong.append("attention without biases")
     if wrong:
         raise ConfigurationError(
-            f"the peers of this benchmark do not know {', '.join(wrong)}; name a model of the recipe 'modern'"
+            f"the benchmark does not support {', '.join(wrong)}; use a model of the recipe 'modern'"
         )

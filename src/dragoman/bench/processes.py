@@ -1,4 +1,4 @@
-"""A process for each contender, asked one after the other."""
+"""Start a process for each contender and send it requests."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from typing import Any, Self
 from dragoman.errors import ConfigurationError, DragomanError
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
-TAIL = 15  # lines of what a process that failed has told
+TAIL = 15  # lines of a failed process's standard error to show
 
 
 class ContenderError(DragomanError):
-    """A contender that could not do what it was asked."""
+    """A contender failed at a request, or its results are wrong."""
 
 
 def check_installed(module: str, how: str) -> None:
     if importlib.util.find_spec(module) is None:
-        raise ConfigurationError(f"{module} is not installed, and it is what Dragoman is measured beside; {how}")
+        raise ConfigurationError(f"{module} is not installed; the benchmark compares Dragoman with it: {how}")
 
 
 class Process:
-    """One contender with its material, from its start to its end."""
+    """The process of one contender; closed when the context ends."""
 
     def __init__(self, name: str, directory: Path, threads: int | None, variables: Mapping[str, str]) -> None:
         self.name = name
-        self.told = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
+        self.log = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
         kept = {key: value for key, value in os.environ.items() if threads or key not in THREAD_VARIABLES}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "dragoman.bench.worker", name, str(directory), str(threads or 0)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=self.told,
+            stderr=self.log,
             text=True,
             encoding="utf-8",
             env={**kept, **variables},
@@ -57,8 +57,8 @@ class Process:
             line = ""
         answer: dict[str, Any] = json.loads(line or '{"failed": "its process ended"}')
         if "failed" in answer:
-            self.told.seek(0)
-            last = "".join(self.told.readlines()[-TAIL:])
+            self.log.seek(0)
+            last = "".join(self.log.readlines()[-TAIL:])
             raise ContenderError(f"{self.name} failed at '{do}': {answer['failed']}\n{last}".rstrip())
         return answer
 
@@ -71,7 +71,7 @@ class Process:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-        self.told.close()
+        self.log.close()
 
     def __enter__(self) -> Self:
         return self
@@ -81,16 +81,16 @@ class Process:
 
 
 @contextmanager
-def started(
+def start_processes(
     names: list[str], directory: Path, threads: int | None, variables: Mapping[str, str]
 ) -> Iterator[dict[str, Process]]:
-    """A process for each name, started side by side, and none left behind."""
+    """Start a process for each name; all are closed when the context ends."""
     processes: dict[str, Process] = {}
     try:
         for name in names:
             processes[name] = Process(name, directory, threads, variables)
         for process in processes.values():
-            process.ask("memory")  # all have started before any of them works
+            process.ask("memory")  # wait until all have started
         yield processes
     finally:
         for process in processes.values():
@@ -98,7 +98,7 @@ def started(
 
 
 def first_step(name: str, directory: Path, threads: int | None, variables: Mapping[str, str]) -> float:
-    """Seconds from the start of a process until its first training step is done."""
+    """Time a process from its start to the end of its first training step."""
     start = time.perf_counter()
     with Process(name, directory, threads, variables) as process:
         process.ask("steps", count=1)

@@ -1,4 +1,4 @@
-"""Results as tables to read."""
+"""Print results as tables."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from dragoman.bench.scaling import Point
 
 MIB = 2**20
 SHORT = {"ctranslate2-float32": "CT2 float32", "ctranslate2-int8": "CT2 int8"}
-COMMON = ("ratio", "least", "quartiles", "MiB", "ours/its")
+COMMON = ("ratio", "min", "quartiles", "MiB", "ours/its")
 
 
 def training_table(rows: list[Row]) -> Table:
-    headings = ("preset", "workload", "contender", "a step", *COMMON, "cold", "cached")
+    headings = ("preset", "workload", "contender", "step", *COMMON, "cold", "cached")
     table = _table("Training steps: its time / Dragoman's", headings)
     for row, last in zip(rows, _ends(rows), strict=True):
         starts = (_seconds(row.cold_start), _seconds(row.cached_start))
@@ -36,8 +36,8 @@ def decoding_table(rows: list[Row]) -> Table:
 
 def scaling_table(points: list[Point]) -> Table:
     table = _table(
-        "As the work grows (Small; the fastest of some blocks)",
-        ("curve", "", "contender", "a step", "labels/s", "MiB"),
+        "As the work grows (preset small; fastest of 3 blocks)",
+        ("curve", "", "contender", "step", "tokens/s", "MiB"),
     )
     for point in points:
         table.add_row(
@@ -52,26 +52,24 @@ def scaling_table(points: list[Point]) -> Table:
 
 
 def remarks(results: Results) -> list[str]:
-    """What a reader of the tables should know."""
+    """List what a reader of the tables should know: the machine, other load, what was skipped."""
     facts = results.machine
     versions = ", ".join(f"{name} {found}" for name, found in facts["versions"].items() if found)
-    told = [
+    lines = [
         f"{facts['cpu']}, {facts['cores']} cores, {facts['threads']} threads, engine {facts['engine']}; "
         f"Python {facts['python']}, {versions}; commit {facts['commit'] or 'unknown'}",
         f"Sentences: {results.sentences}.",
     ]
     if (facts["load"] or 0.0) > BUSY:
-        told.append(f"Other processes were at work (load {facts['load']:.1f}): these ratios are not to be relied on.")
+        lines.append(f"Other processes were running (load {facts['load']:.1f}): these ratios are not reliable.")
     shares = [f"{row.preset} {row.workload} {row.gemm_share:.0%}" for row in results.rows if row.gemm_share]
     if shares:
-        told.append(
-            f"Share of a step that its matrix products alone would take (gemm / dragoman): {', '.join(shares)}."
-        )
+        lines.append(f"Share of a step that is matrix products (gemm / dragoman): {', '.join(shares)}.")
     for preset in dict.fromkeys(row.preset for row in results.rows if row.epoch_seconds):
         epochs = [row for row in results.rows if row.preset == preset and row.epoch_seconds]
         times = ", ".join(f"{row.contender} {row.epoch_seconds:.1f} s" for row in epochs)
-        told.append(f"An epoch of {preset} at the pace of the batches measured: {times}.")
-    return told + [f"Skipped: {text}" for text in results.skipped]
+        lines.append(f"An epoch of {preset}, extrapolated from the batches measured: {times}.")
+    return lines + [f"Skipped: {text}" for text in results.skipped]
 
 
 def _table(title: str, headings: tuple[str, ...]) -> Table:
@@ -93,7 +91,7 @@ def _common(row: Row) -> tuple[str, ...]:
 
 
 def _ends(rows: list[Row]) -> list[bool]:
-    """Which rows are the last of their workload."""
+    """Tell for each row whether it is the last of its workload."""
     return [a.workload != b.workload for a, b in pairwise(rows)] + [True]
 
 

@@ -1,4 +1,4 @@
-"""Blocks of work in alternating order, and what their times say."""
+"""Time blocks of work in alternating order, and compute ratios of their times."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ OURS = "dragoman"
 
 @dataclass(frozen=True)
 class Row:
-    """One contender in one workload. Ratios are its time by ours, block by block: above 1, Dragoman is faster.
+    """One contender in one workload. Ratios are its time divided by ours in a round; above 1, Dragoman is faster.
 
-    spread        the quartiles of the ratio over the rounds
-    seconds       the median of a step, or of a sentence
-    memory        bytes at most, imports included; memory_ratio: ours by its
-    cold_start    seconds until the first step is done with no kernel compiled before; cached_start: with all of them
-    identical     the share of sentences decoded as we decode them
-    gemm_share    the time of the bare matrix products by ours
-    epoch_seconds of all the batches of an epoch, at the pace of those that were measured
+    spread         quartiles of the ratio over the rounds
+    seconds        median time of a step, or of a sentence
+    memory         peak memory in bytes, imports included; memory_ratio: ours divided by its
+    cold_start     seconds from process start to the end of the first step, with no compiled kernels cached
+    cached_start   the same with all kernels cached
+    identical      share of the sentences that it decodes exactly as we do
+    gemm_share     time of the matrix products alone, divided by ours
+    epoch_seconds  time of a whole epoch, extrapolated from the batches that were measured
     """
 
     kind: str
@@ -48,7 +49,7 @@ class Row:
 
 
 def alternate(blocks: Mapping[str, Callable[[], float]], rounds: int, idle: float) -> dict[str, list[float]]:
-    """The seconds of every contender's block in each round; the order is reversed from one round to the next."""
+    """Time each contender's block once a round; every other round runs them in reverse order."""
     seconds: dict[str, list[float]] = {name: [] for name in blocks}
     names = list(blocks)
     for turn in range(rounds):
@@ -59,7 +60,7 @@ def alternate(blocks: Mapping[str, Callable[[], float]], rounds: int, idle: floa
 
 
 def ratios(seconds: Mapping[str, list[float]], name: str) -> tuple[float, float, tuple[float, float]]:
-    """Least, median and quartiles of a contender's time by ours in the same round."""
+    """Return minimum, median and quartiles of a contender's time divided by ours in the same round."""
     found = np.array(seconds[name]) / np.array(seconds[OURS])
     low, middle, high = (float(x) for x in np.percentile(found, (25, 50, 75)))
     return float(found.min()), middle, (low, high)

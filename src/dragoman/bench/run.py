@@ -1,4 +1,4 @@
-"""A whole run: every workload of every preset that was asked for."""
+"""Run every requested workload with every requested preset."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dragoman.bench.machine import machine_facts
 from dragoman.bench.processes import check_installed
 from dragoman.bench.rounds import OURS, Row
 from dragoman.bench.scaling import Point, measure_scaling
-from dragoman.bench.sentences import Sentences, of_corpus
+from dragoman.bench.sentences import Sentences, read_corpus
 from dragoman.bench.training import measure_training
 from dragoman.bench.workloads import DECODING, EPOCH, SCALING, TRAINING, Settings
 from dragoman.errors import ConfigurationError
@@ -41,21 +41,21 @@ class Results:
 
 
 def run(settings: Settings, say: Callable[[str], None] = lambda text: None) -> Results:
-    """Measure all that was asked for, and say what is being done."""
+    """Measure the requested workloads; `say` is called with progress messages."""
     check_installed("torch", INSTALL)
     if EPOCH in settings.workloads and settings.corpus is None:
-        raise ConfigurationError("the batches of an epoch are those of a corpus; name its file: --corpus FILE")
+        raise ConfigurationError("the workload `epoch` needs a corpus: --corpus FILE")
     facts = machine_facts(settings.threads)
     sentences = Sentences()
     if settings.corpus is not None:
         say(f"preparing {settings.corpus}")
-        sentences = of_corpus(settings.corpus, settings.size(settings.presets[0]).vocabularies)
+        sentences = read_corpus(settings.corpus, settings.size(settings.presets[0]).vocabularies)
     results = Results(facts, sentences.name)
 
     def keep(rows: list[Row]) -> None:
         results.rows.extend(rows)
-        told = ", ".join(f"{row.contender} {row.median_ratio:.2f}" for row in rows if row.contender != OURS)
-        say(f"    {told}" if rows[0].kind == "training" else f"    {len(rows)} rows")
+        medians = ", ".join(f"{row.contender} {row.median_ratio:.2f}" for row in rows if row.contender != OURS)
+        say(f"    {medians}" if rows[0].kind == "training" else f"    {len(rows)} rows")
 
     with tempfile.TemporaryDirectory(prefix="dragoman-bench-") as directory:
         work = Path(directory)
@@ -69,7 +69,7 @@ def run(settings: Settings, say: Callable[[str], None] = lambda text: None) -> R
                 keep(measure_decoding(preset, settings, sentences, work, say))
         if DECODING in settings.workloads and settings.model is not None:
             keep(measure_decoding("model", settings, sentences, work, say))
-            results.sentences += f"; decoded: the testing part of {settings.model}"
+            results.sentences += f"; decoding: the testing part of {settings.model}"
         if SCALING in settings.workloads:
             results.scaling = measure_scaling(settings, work, say) + measure_corpora(settings, work, say)
     results.skipped = [f"{name}: {why}" for name, why in settings.skipped.items()]

@@ -1,4 +1,4 @@
-"""Cost as the work grows: a step's time and memory against one size at a time, the others held."""
+"""Measure time and memory of a step as one size grows and the others stay fixed."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from dragoman.bench.preparation import prepare_steps
 from dragoman.bench.processes import Process
 from dragoman.bench.rounds import OURS
 from dragoman.bench.sentences import equal_batch
-from dragoman.bench.training import caches, take
-from dragoman.bench.workloads import SIZES, Settings, Size, configured
+from dragoman.bench.training import cache_variables, time_steps
+from dragoman.bench.workloads import SIZES, Settings, Size, network_configuration
 
 CONTENDERS = (OURS, "torch")
-ROWS = 4096  # labels a side in every batch of the curve of lengths
+ROWS = 4096  # tokens per side and batch in the curve of lengths
 BLOCKS = 3
-CORPUS = "corpus"  # the curve that corpora.py measures, of corpus sizes
+CORPUS = "corpus"  # the curve of corpus sizes, which corpora.py measures
 
 
 @dataclass(frozen=True)
 class Point:
-    """One contender at one place of a curve: the seconds and labels (both sides) of a step, and bytes at most."""
+    """One contender at one point of a curve: seconds and tokens (both sides) of a step, and peak memory in bytes."""
 
     curve: str
     value: int
@@ -38,7 +38,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Place:
+class Setup:
     """A network and a batch shape on a curve."""
 
     curve: str
@@ -47,46 +47,46 @@ class Place:
     length: int = 10
 
 
-def places() -> Iterator[Place]:
-    """batch: sentences   length: labels a sentence, as many labels in all   vocabulary   depth: d   layers"""
+def setups() -> Iterator[Setup]:
+    """Yield the points of all curves; `length` is tokens per sentence, with the same total in each batch."""
     small = SIZES["small"]
     for count in (16, 32, 64, 128, 256, 512):
-        yield Place("batch", count, replace(small, sentences=count))
+        yield Setup("batch", count, replace(small, sentences=count))
     for length in (16, 32, 64, 128, 256, 512, 1024):
-        yield Place("length", length, replace(small, sentences=ROWS // length), length)
+        yield Setup("length", length, replace(small, sentences=ROWS // length), length)
     for vocabulary in (1000, 2000, 4000, 8000, 16000, 32000):
-        yield Place("vocabulary", vocabulary, replace(small, vocabularies=(vocabulary, vocabulary)))
+        yield Setup("vocabulary", vocabulary, replace(small, vocabularies=(vocabulary, vocabulary)))
     for depth in (64, 128, 256, 512):
         shape = {"depth": depth, "perceptron_depth": 2 * depth, "heads": max(4, depth // 32), "layers": 1}
-        yield Place("depth", depth, replace(small, network=shape))
+        yield Setup("depth", depth, replace(small, network=shape))
     for layers in (1, 2, 4, 8):
-        yield Place("layers", layers, replace(small, network={**small.network, "layers": layers}))
+        yield Setup("layers", layers, replace(small, network={**small.network, "layers": layers}))
 
 
 def measure_scaling(settings: Settings, work: Path, say: Callable[[str], None]) -> list[Point]:
     points = []
-    for place in places():
-        say(f"scaling, {place.curve} {place.value:,}")
-        points += measure_place(place, settings, work)
+    for setup in setups():
+        say(f"scaling, {setup.curve} {setup.value:,}")
+        points += measure_setup(setup, settings, work)
     return points
 
 
-def measure_place(place: Place, settings: Settings, work: Path) -> list[Point]:
-    batch = equal_batch(place.size, place.length, seed=0)
+def measure_setup(setup: Setup, settings: Settings, work: Path) -> list[Point]:
+    batch = equal_batch(setup.size, setup.length, seed=0)
     directory = work / "scaling"
-    prepare_steps(directory, configured(place.size), [batch], 0.0)
-    points = [measure_point(name, place, batch, directory, settings, work) for name in CONTENDERS]
+    prepare_steps(directory, network_configuration(setup.size), [batch], 0.0)
+    points = [measure_point(name, setup, batch, directory, settings, work) for name in CONTENDERS]
     shutil.rmtree(directory)
     return points
 
 
-def measure_point(name: str, place: Place, batch: Batch, directory: Path, settings: Settings, work: Path) -> Point:
-    """The fastest of some blocks, in a process of its own, so that its memory is that of this point."""
-    with Process(name, directory, settings.threads, caches(work, "scaling", settings)) as process:
-        take(process, 1)  # kernels are compiled or loaded
-        once = take(process, 2) / 2
+def measure_point(name: str, setup: Setup, batch: Batch, directory: Path, settings: Settings, work: Path) -> Point:
+    """Measure the fastest of some blocks, in a new process, so that the memory is that of this point."""
+    with Process(name, directory, settings.threads, cache_variables(work, "scaling", settings)) as process:
+        time_steps(process, 1)  # compile or load the kernels
+        once = time_steps(process, 2) / 2
         steps = max(1, round(settings.block / once))
-        seconds = min(take(process, steps) / steps for _ in range(BLOCKS))
+        seconds = min(time_steps(process, steps) / steps for _ in range(BLOCKS))
         memory = int(process.ask("memory")["bytes"])
     sources = 0 if batch.source is None else len(batch.source.labels)
-    return Point(place.curve, place.value, name, seconds, len(batch.labels) + sources, memory)
+    return Point(setup.curve, setup.value, name, seconds, len(batch.labels) + sources, memory)

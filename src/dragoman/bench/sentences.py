@@ -1,4 +1,4 @@
-"""Pairs of sentences to measure with: those of a corpus, or made-up ones with the lengths of real text."""
+"""Sentence pairs for the benchmark: from a corpus, or synthetic ones with the lengths of real text."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ from dragoman.data.pairs import LabelPairs
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Array
 
-FIRST = 4  # the first label that is a word
-# Of the 118,964 pairs of eng-spa under WordPiece of the thesis's sizes, marks left out: log lengths, and how the
-# reference's follows from the source's (correlation 0.81).
-MEAN, DEVIATION, SHIFT, FOLLOWS, LEFT = 2.08, 0.36, 0.27, 0.86, 0.22
+FIRST_WORD = 4  # labels below are special tokens
+# Fitted to the 118,964 pairs of eng-spa (WordPiece, vocabularies of the thesis, no start and end labels):
+# mean and deviation of the log length of sources; intercept, slope and residual deviation of the log length of
+# references, regressed on that of sources (correlation 0.81).
+MEAN, DEVIATION, INTERCEPT, SLOPE, RESIDUAL = 2.08, 0.36, 0.27, 0.86, 0.22
 LONGEST = 60
 
 
 @dataclass(frozen=True)
 class Sentences:
-    """Where pairs come from. Without a part of a corpus they are made up."""
+    """A source of sentence pairs: a part of a corpus, or synthetic pairs without one."""
 
     part: Part | None = None
-    name: str = "made up, with lengths like those of eng-spa"
+    name: str = "synthetic, with lengths like those of eng-spa"
 
     @property
     def vocabularies(self) -> tuple[int, int] | None:
@@ -39,29 +40,31 @@ class Sentences:
         return source, reference
 
     def batches(self, workload: Workload, size: Size) -> list[Batch]:
-        """The batches of a workload. Grouped and unsorted ones hold the same sentences."""
+        """Return the batches of a workload. Grouped and unsorted workloads have the same sentences."""
         count = max(2, round(workload.batches * size.share))
         if workload.length is not None:
             length = max(3, round(workload.length * size.share))
             return [equal_batch(size, length, seed) for seed in range(count)]
         if self.part is None:
-            return _of_pairs(made_up(count * size.sentences * 20, size.vocabularies), workload, count, size.sentences)
-        return _of_pairs(self.part, workload, count, size.sentences)
+            return _draw_batches(
+                synthetic_pairs(count * size.sentences * 20, size.vocabularies), workload, count, size.sentences
+            )
+        return _draw_batches(self.part, workload, count, size.sentences)
 
     def batches_in_epoch(self, size: Size) -> int:
         return 0 if self.part is None else math.ceil(len(self.part) / size.sentences)
 
     def sources(self, count: int, size: Size) -> list[Array]:
-        """Sentences to decode, with their marks."""
+        """Return sentences to decode, with start and end labels."""
         if self.part is None:
-            return [np.asarray(source) for source, _ in made_up(count, size.vocabularies, seed=1).pairs]
+            return [np.asarray(source) for source, _ in synthetic_pairs(count, size.vocabularies, seed=1).pairs]
         chosen = np.random.default_rng(1).choice(len(self.part), min(count, len(self.part)), replace=False)
         labels = self.part.dataset.encoded[0]
         return [np.asarray(labels[i]) for i in self.part.samples[chosen]]
 
 
-def of_corpus(file: str, vocabularies: tuple[int, int]) -> Sentences:
-    """The training part of a file of pairs, under WordPiece of these sizes; prepared once and found again."""
+def read_corpus(file: str, vocabularies: tuple[int, int]) -> Sentences:
+    """Return the training part of a file of pairs, with WordPiece vocabularies of these sizes; cached."""
     from dragoman.tasks.translation.corpus import open_corpus
     from dragoman.tasks.translation.settings import PairData
 
@@ -70,11 +73,11 @@ def of_corpus(file: str, vocabularies: tuple[int, int]) -> Sentences:
     return Sentences(dataset.part("training"), Path(file).name)
 
 
-def made_up(count: int, vocabularies: tuple[int, int], seed: int = 0) -> LabelPairs:
-    """Random labels, the frequent ones often, in lengths like those of short sentences."""
+def synthetic_pairs(count: int, vocabularies: tuple[int, int], seed: int = 0) -> LabelPairs:
+    """Draw random labels with Zipf frequencies and the lengths of short sentences."""
     rng = np.random.default_rng(seed)
     source = rng.normal(MEAN, DEVIATION, count)
-    reference = SHIFT + FOLLOWS * source + rng.normal(0, LEFT, count)
+    reference = INTERCEPT + SLOPE * source + rng.normal(0, RESIDUAL, count)
     sides = [
         _labels(np.clip(np.exp(lengths), 1, LONGEST).round().astype(int), vocabulary, rng)
         for lengths, vocabulary in zip((source, reference), vocabularies, strict=True)
@@ -83,31 +86,31 @@ def made_up(count: int, vocabularies: tuple[int, int], seed: int = 0) -> LabelPa
 
 
 def _labels(lengths: Array, vocabulary: int, rng: np.random.Generator) -> list[Array]:
-    ranks = 1 / np.arange(1, vocabulary - FIRST + 1)
-    words = FIRST + rng.choice(vocabulary - FIRST, int(lengths.sum()), p=ranks / ranks.sum())
+    ranks = 1 / np.arange(1, vocabulary - FIRST_WORD + 1)
+    words = FIRST_WORD + rng.choice(vocabulary - FIRST_WORD, int(lengths.sum()), p=ranks / ranks.sum())
     return [np.array([START, *sentence, END]) for sentence in np.split(words, np.cumsum(lengths)[:-1])]
 
 
 def equal_batch(size: Size, length: int, seed: int) -> Batch:
-    """Sources of `length` labels, and references read in as many positions."""
+    """Make a batch whose sources and shifted references all have `length` labels."""
     rng = np.random.default_rng(seed)
     source, reference = size.vocabularies
     lengths = np.full(size.sentences, length)
     return Batch.pairs(_labels(lengths - 2, source, rng), _labels(lengths - 1, reference, rng))
 
 
-def _of_pairs(samples: LabelPairs | Part, workload: Workload, count: int, sentences: int) -> list[Batch]:
-    """Batches evenly over an epoch, or over the lengths that it has; unsorted, the same sentences in any order."""
+def _draw_batches(samples: LabelPairs | Part, workload: Workload, count: int, sentences: int) -> list[Batch]:
+    """Draw batches evenly from an epoch, in its order or by length; unsorted: the same sentences shuffled."""
     lengths = samples.lengths()
     plan = plan_epoch(lengths, Batching(sentences, keep_remainder=False), seed=0, epoch=0)
     if not plan:
         raise ConfigurationError(
-            f"{len(samples)} sentence pairs do not fill a batch of {sentences}; name a larger corpus"
+            f"{len(samples)} sentence pairs do not fill a batch of {sentences}; use a larger corpus"
         )
     if not workload.in_order:
         plan.sort(key=lambda items: int(lengths[items].sum()))
-    places = (np.arange(count) + 0.5) * len(plan) / count
-    groups: Sequence[Array] = [plan[int(place)] for place in places]
+    setups = (np.arange(count) + 0.5) * len(plan) / count
+    groups: Sequence[Array] = [plan[int(place)] for place in setups]
     if not workload.grouped:
         together = np.random.default_rng(0).permutation(np.concatenate(groups))
         groups = np.split(together, count)

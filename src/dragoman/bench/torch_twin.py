@@ -1,4 +1,4 @@
-"""The Transformer as a PyTorch user would write it: padded batches, fused projections, library kernels, a cache."""
+"""The Transformer as a PyTorch user would write it: padded batches, fused projections, library kernels, a KV cache."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Attention(nn.Module):
         causal: bool = False,
         bias: Tensor | None = None,
     ) -> Tensor:
-        """A bias of positions [h, Tq, Tk] stands in the mask, as PyTorch has it; a causal one hides what is later."""
+        """Attend; PyTorch takes a position bias [h, Tq, Tk] as a mask, which is then causal itself."""
         mask = None if real is None else real[:, None, None, :]
         if bias is not None:
             mask = bias if mask is None else bias.masked_fill(~mask, -torch.inf)
@@ -58,7 +58,7 @@ class Attention(nn.Module):
     def step(
         self, x: Tensor, past: tuple[Tensor, Tensor] | None, bias: Tensor | None
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """One new position, x [B, 1, d], after those that are remembered."""
+        """Attend from one new position, x [B, 1, d], to the cached ones and itself."""
         q, k, v = (self._split(part) for part in self.input(x).chunk(3, dim=-1))
         if past is not None:
             k, v = torch.cat((past[0], k), dim=2), torch.cat((past[1], v), dim=2)
@@ -87,7 +87,7 @@ class Block(nn.Module):
         self.cross = cross
         self.pre = c["block"] == "pre"
 
-    def around(self, x: Tensor, sublayer: Callable[[Tensor], Tensor], normalization: nn.Module) -> Tensor:
+    def residual(self, x: Tensor, sublayer: Callable[[Tensor], Tensor], normalization: nn.Module) -> Tensor:
         if self.pre:
             return x + self.dropout(sublayer(normalization(x)))  # type: ignore[no-any-return]
         return normalization(x + self.dropout(sublayer(x)))  # type: ignore[no-any-return]
@@ -95,14 +95,14 @@ class Block(nn.Module):
     def forward(
         self, x: Tensor, real: Tensor | None, memory: Tensor | None = None, bias: Tensor | None = None
     ) -> Tensor:
-        """A causal mask hides the padding of references by itself, so only source padding is masked."""
+        """Apply the block. The causal mask also hides target padding, so only source padding is masked."""
         own = None if self.cross else real
         look_back = lambda y: self.self_attention(y, y, own, self.cross, bias)  # noqa: E731
-        x = self.around(x, look_back, self.self_attention_normalization)
+        x = self.residual(x, look_back, self.self_attention_normalization)
         if memory is not None:
             look = lambda y: self.cross_attention(y, memory, real, False)  # noqa: E731
-            x = self.around(x, look, self.cross_attention_normalization)
-        return self.around(x, self.perceptron, self.perceptron_normalization)
+            x = self.residual(x, look, self.cross_attention_normalization)
+        return self.residual(x, self.perceptron, self.perceptron_normalization)
 
     def step(
         self,
@@ -122,13 +122,13 @@ class Block(nn.Module):
         def look_across(y: Tensor) -> Tensor:
             return self.cross_attention.attend(self.cross_attention.queries(y), *memory, real)
 
-        x = self.around(x, look_back, self.self_attention_normalization)
-        x = self.around(x, look_across, self.cross_attention_normalization)
-        return self.around(x, self.perceptron, self.perceptron_normalization), seen[0]
+        x = self.residual(x, look_back, self.self_attention_normalization)
+        x = self.residual(x, look_across, self.cross_attention_normalization)
+        return self.residual(x, self.perceptron, self.perceptron_normalization), seen[0]
 
 
 class Twin(nn.Module):
-    """The same network as ours, with its weights."""
+    """The same network as ours, with the same weights."""
 
     positions: Tensor
 
@@ -163,7 +163,7 @@ class Twin(nn.Module):
         return self.dropout(words)  # type: ignore[no-any-return]
 
     def bias(self, stack: str, first: int, length: int, causal: bool = False) -> Tensor | None:
-        """[h, Tq, Tk] of relative positions, for the queries from `first` on."""
+        """Return the bias [h, Tq, Tk] of relative positions for the queries from `first` on."""
         table: Tensor | None = getattr(self, f"{stack}_bias")
         if table is None:
             return None

@@ -1,4 +1,4 @@
-"""PyTorch as a contender: the same network trained eagerly or compiled, and greedy decoding with a cache."""
+"""PyTorch as a contender: the same network in eager mode or compiled, and greedy decoding with a KV cache."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Pair = tuple[Tensor, Tensor]  # keys and values
 
 
 class PaddedBatch:
-    """A packed batch of pairs as PyTorch takes it."""
+    """A packed batch of pairs, padded for PyTorch."""
 
     def __init__(self, arrays: dict[str, Array]) -> None:
         source, real = padded(arrays["source"], arrays["source_offsets"])
@@ -48,7 +48,7 @@ class Torch:
         )
 
     def check(self) -> tuple[float, float]:
-        """Error and gradient norm of the first batch, nothing dropped."""
+        """Return error and gradient norm of the first batch, without dropout."""
         self.network.eval()
         self.optimizer.zero_grad()
         error = self.error(self.batches[0])
@@ -68,7 +68,7 @@ class Torch:
             self.done += 1
 
     def decode(self, method: str, batch: int, count: int) -> list[list[int]]:
-        """Greedy only."""
+        """Decode the first sentences greedily."""
         if method != "greedy":
             raise ValueError(f"the PyTorch loop decodes greedily, not by {method}")
         self.network.eval()
@@ -82,10 +82,10 @@ class Torch:
 
 @torch.inference_mode()
 def greedy(network: Twin, sources: list[Array], longest: int) -> list[list[int]]:
-    """The most probable label at every step; sentences that have ended leave the batch, as they do in ours."""
-    source, real = _together(sources)
+    """Decode greedily; finished sentences leave the batch, as in Dragoman."""
+    source, real = _padded_sources(sources)
     memory, decoder = network.encode(source, real), network.decoder_blocks
-    remembered = [block.cross_attention.keys_values(memory) for block in decoder]
+    cross_keys_values = [block.cross_attention.keys_values(memory) for block in decoder]
     past: list[Pair | None] = [None for _ in decoder]
     written: list[list[int]] = [[] for _ in sources]
     active, labels = list(range(len(sources))), torch.full((len(sources),), START)
@@ -93,23 +93,23 @@ def greedy(network: Twin, sources: list[Array], longest: int) -> list[list[int]]
         x = network.embed(network.reference_embedding, labels[:, None], position)
         bias = network.bias("decoder", position, position + 1)
         for number, block in enumerate(decoder):
-            x, past[number] = block.step(x, past[number], remembered[number], real, bias)
+            x, past[number] = block.step(x, past[number], cross_keys_values[number], real, bias)
         labels = network.output(network.decoder_normalization(x[:, 0])).argmax(dim=1)
-        going = labels != END
-        if position == longest or not going.any():
+        unfinished = labels != END
+        if position == longest or not unfinished.any():
             break
-        if not going.all():
-            kept = going.nonzero()[:, 0]
+        if not unfinished.all():
+            kept = unfinished.nonzero()[:, 0]
             active, labels = [active[i] for i in kept.tolist()], labels[kept]
             real = None if real is None else real[kept]
-            remembered = [(k[kept], v[kept]) for k, v in remembered]
+            cross_keys_values = [(k[kept], v[kept]) for k, v in cross_keys_values]
             past = [None if pair is None else (pair[0][kept], pair[1][kept]) for pair in past]
         for i, label in zip(active, labels.tolist(), strict=True):
             written[i].append(label)
     return written
 
 
-def _together(sources: list[Array]) -> tuple[Tensor, Tensor | None]:
+def _padded_sources(sources: list[Array]) -> tuple[Tensor, Tensor | None]:
     lengths = [len(source) for source in sources]
     source, real = padded(np.concatenate(sources), np.cumsum([0, *lengths]))
     return torch.from_numpy(source), None if real is None else torch.from_numpy(real)

@@ -1,4 +1,4 @@
-"""A trained model to decode with, and the sentences it reads."""
+"""Read a trained model and sentences to decode."""
 
 from __future__ import annotations
 
@@ -17,16 +17,14 @@ from dragoman.tasks.translation.testing import load_testing
 
 
 def read_model(directory: Path, count: int) -> tuple[Transformer, list[Array]]:
-    """The network of a model directory, and sentences of its testing part."""
+    """Return the network of a model directory, and sentences of its testing part."""
     metadata = load_metadata(directory)
     if not isinstance(metadata, TranslatorMetadata):
         raise ConfigurationError(wrong_command(directory, metadata.task))
     tokenizer = load_encoders(metadata, directory)["source"]
     texts = [source for source, _ in load_testing(directory)]
     if not texts:
-        raise ConfigurationError(
-            f"{directory} keeps no testing pairs, so there is nothing to decode; name another model"
-        )
+        raise ConfigurationError(f"{directory} has no testing pairs, so there is nothing to decode; use another model")
     chosen = np.random.default_rng(0).permutation(len(texts))[:count]
     longest = metadata.longest[0]
     sources = [add_marks(labels, longest)[0] for labels in tokenizer.encode([texts[i] for i in chosen])]

@@ -1,4 +1,4 @@
-"""Training steps, side by side."""
+"""Measure training steps of all contenders."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import TypeVar
 import numpy as np
 
 from dragoman.bench.preparation import prepare_steps
-from dragoman.bench.processes import ContenderError, Process, first_step, started
+from dragoman.bench.processes import ContenderError, Process, first_step, start_processes
 from dragoman.bench.rounds import OURS, Row, alternate, ratios
 from dragoman.bench.sentences import Sentences
-from dragoman.bench.workloads import TRAINING, Settings, configured
+from dragoman.bench.workloads import TRAINING, Settings, network_configuration
 
 TOLERANCE = 1e-4
 TIMED_STARTS = (OURS, "torch", "torch.compile")
@@ -27,35 +27,37 @@ T = TypeVar("T")
 def measure_training(
     preset: str, name: str, settings: Settings, sentences: Sentences, work: Path, starts: bool, say: Say
 ) -> list[Row]:
-    """The rows of one workload. `starts`: also how long a first step takes, cold and cached."""
+    """Measure one workload. `starts`: also time the first step, with an empty and with a filled kernel cache."""
     workload, size = TRAINING[name], settings.size(preset)
     size = replace(size, vocabularies=sentences.vocabularies or size.vocabularies)
     batches = sentences.batches(workload, size)
     directory = work / f"{preset}-{name}"
-    configuration = configured(size, block=workload.block, dropout=workload.dropout, positions=workload.positions)
+    configuration = network_configuration(
+        size, block=workload.block, dropout=workload.dropout, positions=workload.positions
+    )
     prepare_steps(directory, configuration, batches, workload.smoothing)
-    variables = caches(work, preset, settings)
+    variables = cache_variables(work, preset, settings)
     names = [OURS, "torch", "gemm", *["torch.compile"] * settings.compile]
     times = {}
     if starts:
-        say(f"{preset}: the first step, with kernels to compile and without")
+        say(f"{preset}: first step, with an empty and with a filled kernel cache")
         times = start_times(names, directory, settings, variables)
     names = [contender for contender in names if contender not in settings.skipped]
-    say(f"{preset}, {name}: {workload.told}")
-    with started(names, directory, settings.threads, variables) as processes:
+    say(f"{preset}, {name}: {workload.description}")
+    with start_processes(names, directory, settings.threads, variables) as processes:
         check_agreement(processes, settings)
         warm_up(processes, len(batches), settings)
-        passes = calibrated(processes[OURS], len(batches), settings.block)
+        passes = passes_per_block(processes[OURS], len(batches), settings.block)
         steps = passes * len(batches)
-        blocks = {name: partial(take, process, steps) for name, process in processes.items()}
+        blocks = {name: partial(time_steps, process, steps) for name, process in processes.items()}
         seconds = alternate(blocks, settings.rounds, settings.idle)
         memory = {name: int(process.ask("memory")["bytes"]) for name, process in processes.items()}
     epoch = sentences.batches_in_epoch(size) if workload.in_order else None
-    return rows_of(preset, name, seconds, steps, memory, times, epoch)
+    return make_rows(preset, name, seconds, steps, memory, times, epoch)
 
 
-def caches(work: Path, preset: str, settings: Settings) -> dict[str, str]:
-    """Where compiled kernels are kept: empty when a preset begins, or where they always are if no start is timed."""
+def cache_variables(work: Path, preset: str, settings: Settings) -> dict[str, str]:
+    """Return environment variables for the kernel caches: new ones per preset if starts are timed, else the usual."""
     if not settings.starts:
         return {}
     place = work / f"kernels-{preset}"
@@ -69,14 +71,14 @@ def start_times(
     for name in names:
         if name in TIMED_STARTS and name not in settings.skipped:
             once = partial(first_step, name, directory, settings.threads, variables)
-            cold, cached = (attempted(name, settings, once) for _ in range(2))
+            cold, cached = (try_optional(name, settings, once) for _ in range(2))
             if cold is not None and cached is not None:
                 times[name] = cold, cached
     return times
 
 
-def attempted(name: str, settings: Settings, work: Callable[[], T]) -> T | None:
-    """What the work gives; None when an optional contender fails at it, which is kept to be told."""
+def try_optional(name: str, settings: Settings, work: Callable[[], T]) -> T | None:
+    """Run the work; if an optional contender fails at it, note why in `settings.skipped` and return None."""
     try:
         return work()
     except ContenderError as error:
@@ -87,41 +89,41 @@ def attempted(name: str, settings: Settings, work: Callable[[], T]) -> T | None:
 
 
 def check_agreement(processes: dict[str, Process], settings: Settings) -> None:
-    """Nothing is timed before all compute the same error and gradient norm from the same weights."""
+    """Raise unless all contenders compute the same error and gradient norm from the same weights."""
     ours = processes[OURS].ask("check")
     for name in [name for name in processes if name not in (OURS, "gemm")]:
-        theirs = attempted(name, settings, partial(processes[name].ask, "check"))
+        theirs = try_optional(name, settings, partial(processes[name].ask, "check"))
         if theirs is None:
             processes.pop(name).close()
             continue
         for what in ("error", "norm"):
             if not math.isclose(ours[what], theirs[what], rel_tol=TOLERANCE):
                 raise ContenderError(
-                    f"{OURS} and {name} do not compute the same thing, so their times cannot be compared: "
+                    f"{OURS} and {name} do not compute the same, so their times cannot be compared: "
                     f"the {what} of the first batch is {ours[what]:.7g} and {theirs[what]:.7g}"
                 )
 
 
-def take(process: Process, steps: int) -> float:
-    """Seconds of so many steps; a few before them bring back to the cache what others drove out of it."""
+def time_steps(process: Process, steps: int) -> float:
+    """Time this many steps, after a few that refill the CPU caches."""
     process.ask("steps", count=max(1, steps // 4))
     return float(process.ask("steps", count=steps)["seconds"])
 
 
 def warm_up(processes: dict[str, Process], steps: int, settings: Settings) -> None:
-    """Every shape once, or what compiles while it runs would be timed; an optional contender that fails leaves."""
+    """Run every batch shape once, so that compiling is not timed; drop an optional contender that fails."""
     for name in list(processes):
-        passes = 2 if name == "torch.compile" else 1  # shapes that vary are compiled twice
-        if attempted(name, settings, partial(take, processes[name], passes * steps)) is None:
+        passes = 2 if name == "torch.compile" else 1  # dynamic shapes are compiled twice
+        if try_optional(name, settings, partial(time_steps, processes[name], passes * steps)) is None:
             processes.pop(name).close()
 
 
-def calibrated(process: Process, steps: int, least: float) -> int:
-    """How many passes over the batches make a block long enough to be timed."""
-    return max(1, math.ceil(least / take(process, steps)))
+def passes_per_block(process: Process, steps: int, least: float) -> int:
+    """Return the number of passes over the batches that take at least this many seconds."""
+    return max(1, math.ceil(least / time_steps(process, steps)))
 
 
-def rows_of(
+def make_rows(
     preset: str,
     workload: str,
     seconds: Mapping[str, list[float]],

@@ -1,11 +1,11 @@
 """The process of one contender: python -m dragoman.bench.worker CONTENDER DIRECTORY THREADS
 
-It reads a request a line and answers with a line, both JSON:
-    check                   {"error", "norm"} of the first batch, nothing dropped
-    steps, count            {"seconds"} of so many training steps
-    epoch                   {"seconds", "tokens"} of an epoch over the dataset beside the material (ours alone)
-    decode, method, batch, count, times   {"seconds"} of so many sentences, and their {"labels"} when asked to show them
-    memory                  {"bytes"}, the most this process ever held, its imports included
+It reads one request per line and writes one answer per line, both JSON:
+    check                   {"error", "norm"} of the first batch, without dropout
+    steps, count            {"seconds"} of this many training steps
+    epoch                   {"seconds", "tokens"} of an epoch over the dataset beside the material (Dragoman only)
+    decode, method, batch, count, times, show   {"seconds"} for this many sentences, and their {"labels"} with `show`
+    memory                  {"bytes"}: peak memory of this process, imports included
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from dragoman.bench.material import Material
 
 
 def make_contender(name: str, material: Material, threads: int | None) -> Any:
-    """A peer's library is imported here, in its own process, and nowhere else."""
+    """Create a contender; its library is imported here only, in its own process."""
     if name == "dragoman":
         from dragoman.bench.contenders import Ours
 
         return Ours(material, threads)
     if name == "gemm":
-        from dragoman.bench.contenders import Products
+        from dragoman.bench.contenders import MatrixProducts
 
-        return Products(material, threads)
+        return MatrixProducts(material, threads)
     if name in ("torch", "torch.compile"):
         from dragoman.bench.torch_worker import Torch
 
@@ -43,7 +43,7 @@ def make_contender(name: str, material: Material, threads: int | None) -> Any:
 
 
 def peak_memory() -> int:
-    """Bytes. Linux counts what the parent held before this program was loaded into ru_maxrss, but not into VmHWM."""
+    """Return the peak memory in bytes. On Linux ru_maxrss includes memory of the parent before exec; VmHWM does not."""
     try:
         status = Path("/proc/self/status").read_text(encoding="ascii")
         return int(status.split("VmHWM:")[1].split()[0]) * 1024
@@ -79,7 +79,7 @@ def answer(contender: Any, request: dict[str, Any]) -> dict[str, Any]:
 
 
 class Failed(dict[str, str]):
-    """The answer of what could not be done."""
+    """The answer to a request that failed."""
 
 
 def attempt(work: Callable[[], Any]) -> Any:
@@ -93,11 +93,11 @@ def attempt(work: Callable[[], Any]) -> Any:
 def main() -> None:
     name, directory, threads = sys.argv[1:]
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what libraries print is not an answer
+    os.dup2(2, 1)  # keep what libraries print out of the answers
     made = attempt(lambda: make_contender(name, Material(Path(directory)), int(threads) or None))
     for line in sys.stdin:
-        told = made if isinstance(made, Failed) else attempt(partial(answer, made, json.loads(line)))
-        answers.write(json.dumps(told) + "\n")
+        reply = made if isinstance(made, Failed) else attempt(partial(answer, made, json.loads(line)))
+        answers.write(json.dumps(reply) + "\n")
         answers.flush()
 
 

@@ -1,4 +1,4 @@
-"""What is measured: kinds of batches, sizes of networks, and which of them were asked for."""
+"""The workloads of the benchmark, the sizes of networks, and the settings of a run."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from dragoman.networks import PRESETS, TransformerConfiguration
 
 @dataclass(frozen=True)
 class Size:
-    """A network and the batches it is given."""
+    """The size of a network and of its batches."""
 
     network: dict[str, int]
-    vocabularies: tuple[int, int] = (4562, 6134)  # the thesis's
-    sentences: int = 64  # a batch
-    share: float = 1.0  # of the batches and lengths below, for tests
+    vocabularies: tuple[int, int] = (4562, 6134)  # as in the thesis
+    sentences: int = 64  # per batch
+    share: float = 1.0  # scales the number of batches and their lengths; tests use less
 
 
 SIZES = {name: Size(dict(network)) for name, network in PRESETS.items()}
@@ -27,16 +27,16 @@ HIDDEN = {"tiny": Size({"depth": 16, "perceptron_depth": 24, "heads": 2, "layers
 
 @dataclass(frozen=True)
 class Workload:
-    """A kind of training step. Both sides have the same network, dropout, label smoothing, clipping and Adam."""
+    """A kind of training step. All contenders use the same network, dropout, label smoothing, clipping and Adam."""
 
     name: str
-    told: str
+    description: str
     block: Literal["pre", "post"]
     dropout: float
     batches: int
-    length: int | None = None  # of every sentence; None: as real text has them
+    length: int | None = None  # of every sentence; None: lengths of real text
     grouped: bool = True
-    in_order: bool = False  # as an epoch has them
+    in_order: bool = False  # batches in the order of an epoch
     positions: Positions = "half_sinusoid"
 
     @property
@@ -47,13 +47,13 @@ class Workload:
 TRAINING = {
     workload.name: workload
     for workload in (
-        Workload("equal", "every sentence of 10 labels, no dropout", "post", 0.0, 8, 10),
-        Workload("grouped", "real lengths, similar ones together, dropout 0.1", "pre", 0.1, 16),
-        Workload("unsorted", "the same sentences in any order, dropout 0.1", "pre", 0.1, 16, grouped=False),
-        Workload("long", "every sentence of 53 labels, no dropout", "post", 0.0, 4, 53),
+        Workload("equal", "sentences of 10 tokens, no dropout", "post", 0.0, 8, 10),
+        Workload("grouped", "real lengths, batches of similar length, dropout 0.1", "pre", 0.1, 16),
+        Workload("unsorted", "the same sentences in random order, dropout 0.1", "pre", 0.1, 16, grouped=False),
+        Workload("long", "sentences of 53 tokens, no dropout", "post", 0.0, 4, 53),
         Workload(
             "epoch",
-            "200 batches of an epoch in its order, the recipe `modern`",
+            "200 batches of an epoch in order, recipe `modern`",
             "pre",
             0.1,
             200,
@@ -64,10 +64,10 @@ TRAINING = {
 }
 EPOCH, DECODING, SCALING = "epoch", "decoding", "scaling"
 KNOWN = (*TRAINING, DECODING, SCALING)
-NAMES = tuple(name for name in KNOWN if name not in (EPOCH, SCALING))  # what is measured unless something is named
+NAMES = tuple(name for name in KNOWN if name not in (EPOCH, SCALING))  # the default
 
 
-def configured(size: Size, **changes: Any) -> TransformerConfiguration:
+def network_configuration(size: Size, **changes: Any) -> TransformerConfiguration:
     source, reference = size.vocabularies
     settings = {"source_vocabulary": source, "target_vocabulary": reference, **size.network, **changes}
     return TransformerConfiguration(**settings)
@@ -75,17 +75,17 @@ def configured(size: Size, **changes: Any) -> TransformerConfiguration:
 
 @dataclass(frozen=True)
 class Settings:
-    """What a run of the benchmark is asked for."""
+    """Settings of a benchmark run."""
 
     presets: tuple[str, ...] = tuple(SIZES)
     workloads: tuple[str, ...] = NAMES
     rounds: int = 12
-    threads: int | None = None  # None: the physical cores for us, its own default for PyTorch
-    idle: float = 0.4  # seconds between blocks: threads of OpenMP wait awake for 0.2 s for more work
-    block: float = 0.4  # seconds that a block takes at least
+    threads: int | None = None  # None: physical cores for Dragoman, the library's default for PyTorch
+    idle: float = 0.4  # seconds between blocks: OpenMP threads spin for 0.2 s after their work
+    block: float = 0.4  # minimum seconds per block
     compile: bool = False
     starts: bool = True
-    decoded: int = 256  # sentences
+    decoded: int = 256  # sentences to decode
     corpus: str | None = None
     model: Path | None = None
     skipped: dict[str, str] = field(default_factory=dict)  # what could not be measured, and why
@@ -94,8 +94,8 @@ class Settings:
         return {**SIZES, **HIDDEN}[preset]
 
 
-def chosen(only: str | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """'small,grouped' -> the presets and the workloads it names; of what it does not name, the usual."""
+def parse_only(only: str | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Parse --only, such as 'small,grouped', into presets and workloads; what is not named keeps its default."""
     words = [word.strip() for word in (only or "").split(",") if word.strip()]
     for word in words:
         if word not in (*SIZES, *HIDDEN, *KNOWN):

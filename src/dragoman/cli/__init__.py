@@ -55,9 +55,9 @@ def options(
         bool, typer.Option("--verbose", "-v", help="Log what is decided on the way to standard error.")
     ] = False,
 ) -> None:
-    """Options before any command."""
+    """Handle the options before any command."""
     if quiet and verbose:
-        raise ConfigurationError("--quiet and --verbose exclude each other; give one of them")
+        raise ConfigurationError("--quiet and --verbose cannot be used together")
     QUIET.set(quiet)
     if verbose:
         logging.getLogger("dragoman").setLevel(logging.DEBUG)
@@ -99,7 +99,7 @@ def main() -> None:
 def _run() -> None:
     try:
         try:
-            with warnings.catch_warnings():  # restores how warnings are shown
+            with warnings.catch_warnings():  # restores the display of warnings
                 warnings.showwarning = _show_warning
                 with _log_shown():
                     app()
@@ -119,7 +119,7 @@ def _run() -> None:
 
 @contextmanager
 def _log_shown() -> Iterator[None]:
-    """The library's log on standard error, as far as --verbose asks for it; afterwards all is as it was."""
+    """Show the library's log on standard error if --verbose is given; restored afterwards."""
     log, handler = logging.getLogger("dragoman"), logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(name)s: %(message)s"))
     level = log.level
@@ -132,7 +132,7 @@ def _log_shown() -> Iterator[None]:
 
 
 def _is_interrupt(error: BaseException) -> bool:
-    """Whether Ctrl-C is at the bottom of an error: compiled kernels and their compiler raise errors of their own."""
+    """Return whether Ctrl-C caused an error: compiled kernels and their compiler raise other errors."""
     waiting, seen = [error], set[int]()
     while waiting:
         found = waiting.pop()

@@ -30,7 +30,7 @@ class ChosenLayer:
 
 
 def layer_name(names: list[str], layer: str | None) -> str:
-    """A name as it is; a number is that decoder, counted from 1, where it looks at the source; the last by default."""
+    """Return the name of a layer: by name, or the cross-attention of a decoder by number from 1 (default: last)."""
     crossing = [name for name in names if name.endswith(("cross_attention", "decoder.attention"))]
     if layer is None:
         return crossing[-1]
@@ -38,11 +38,11 @@ def layer_name(names: list[str], layer: str | None) -> str:
         return crossing[int(layer) - 1]
     if layer in names:
         return layer
-    raise ConfigurationError(f"there is no layer '{layer}'; give 1 to {len(crossing)}, or one of {', '.join(names)}")
+    raise ConfigurationError(f"unknown layer '{layer}'; use 1 to {len(crossing)}, or one of {', '.join(names)}")
 
 
 def layer_figure(translator: Translator, text: str, layer: str | None, head: int | None) -> Figure:
-    """All heads of a layer side by side, or one of them (counted from 1)."""
+    """Draw all heads of a layer side by side, or one of them (counted from 1)."""
     from dragoman.analysis.figures import attention_figure, heads_figure
     from dragoman.data.tokenizer import MARK
 
@@ -61,7 +61,7 @@ def layer_figure(translator: Translator, text: str, layer: str | None, head: int
 
 
 def _sides(name: str, source: list[str], reference: list[str]) -> tuple[list[str], list[str]]:
-    """Who looks, and at what. A row of a decoder is named by the piece that it predicts, a column by what it reads."""
+    """Return the names of rows and columns: a decoder row has the piece it predicts, a column what it reads."""
     if name.startswith("encoder."):
         return source, source
     return reference, ["[START]", *reference[:-1]] if name.endswith("self_attention") else source

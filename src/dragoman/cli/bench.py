@@ -47,13 +47,13 @@ def bench(
     """Measure Dragoman side by side with PyTorch and CTranslate2 on this machine. Close other programs first."""
     from dragoman.bench.machine import BUSY, load
     from dragoman.bench.run import run
-    from dragoman.bench.workloads import SCALING, Settings, chosen
+    from dragoman.bench.workloads import SCALING, Settings, parse_only
 
     screen, progress = console(), console(stderr=True)
     for path in (json_file, plot):
         if path is not None and not path.resolve().parent.is_dir():
             raise ConfigurationError(f"{path}: there is no directory {path.resolve().parent} to write it into")
-    presets, workloads = chosen(only)
+    presets, workloads = parse_only(only)
     if scaling and SCALING not in workloads:
         workloads += (SCALING,)
     settings = Settings(presets, workloads, threads=threads, corpus=corpus, model=model, compile=compile)
@@ -97,7 +97,7 @@ def _write(path: Path, text: str, screen: Console) -> None:
 
 
 def _draw(results: Results, path: Path, screen: Console) -> None:
-    """The ratios; curves beside them, in a file whose name says so."""
+    """Draw the ratios to `path`, and the curves to a file named -scaling beside it."""
     from dragoman.analysis.figures import save_figure
     from dragoman.bench.figures import ratios_figure, scaling_figure
 

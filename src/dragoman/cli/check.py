@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dragoman.analysis.audit import Finding
     from dragoman.analysis.audit.ledger import Ledger
 
-WIDE = 100  # columns that the whole table needs
+WIDE = 100  # columns of the full table
 COLOURS = {"holds": "green", "corrected": "yellow", "FAILS": "bold red"}
 
 
@@ -120,7 +120,7 @@ def _run(query: str | None, ledger: Ledger) -> list[Finding]:
 
 
 def _table(title: str, findings: Sequence[Finding], wide: bool) -> Table:
-    """Narrow: the id below the equation, and one error, the worst."""
+    """Make the table; a narrow one has the id below the equation, and only the worst error."""
     corrections = any(finding.printed_error is not None for finding in findings)
     table = Table(title=title, title_justify="left", title_style="bold", header_style="dim", expand=False)
     if wide:
@@ -144,7 +144,7 @@ def _table(title: str, findings: Sequence[Finding], wide: bool) -> Table:
 
 
 def _errors(finding: Finding, wide: bool) -> list[str]:
-    """The worst error by each method, or of all; for a correction, first that of the printed form."""
+    """Return the worst error by each method, or of all; for a correction, first that of the printed form."""
     cells = []
     if finding.printed_error is not None:
         cells.append("no fit" if finding.printed_error == float("inf") else f"{finding.printed_error:.1e}")

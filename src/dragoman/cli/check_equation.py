@@ -19,7 +19,7 @@ NO_TESTS = "known only where the source code of Dragoman is checked out"
 
 
 def as_dict(finding: Finding) -> dict[str, Any]:
-    """For JSON, which has no infinity: an error of shapes that do not fit, or of a check that broke, is null."""
+    """Convert a finding to JSON; an infinite error (shapes that do not fit, a check that failed) is null."""
     described: dict[str, Any] = {
         "ids": finding.ids,
         "source": finding.source,
@@ -35,7 +35,7 @@ def as_dict(finding: Finding) -> dict[str, Any]:
 
 
 def with_details(finding: Finding, ledger: Ledger) -> dict[str, Any]:
-    """The same with what the ledger says, the tests (null if unknown) and the code."""
+    """Convert a finding to JSON with its ledger entries, tests (null if unknown) and code."""
     known = [i for i in finding.ids if ledger.statement(i)]
     return as_dict(finding) | {
         "statements": {i: {"place": ledger.place(i), "statement": ledger.statement(i)} for i in known},
@@ -45,7 +45,7 @@ def with_details(finding: Finding, ledger: Ledger) -> dict[str, Any]:
 
 
 def print_equation(finding: Finding, ledger: Ledger, screen: Console, shown: set[str]) -> None:
-    """One equation. Code that was shown before is only named."""
+    """Print one equation. Code that was shown before is only named."""
     described = with_details(finding, ledger)
     screen.rule(style="dim")
     screen.print(f"{finding.title}: {finding.verdict}", style="bold", highlight=False, markup=False)
@@ -80,7 +80,7 @@ def _lines(finding: Finding, described: dict[str, Any]) -> Iterator[tuple[str, s
 
 
 def _print_code(source: str, screen: Console) -> None:
-    """In colours on a terminal; a pipe gets the lines as they are."""
+    """Print code, in colours on a terminal."""
     if screen.is_terminal:
         screen.print(Syntax(source, "python", background_color="default", word_wrap=True, padding=(0, 2)))
     else:

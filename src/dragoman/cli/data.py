@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dragoman.data.doctor import Corpus, Report
     from dragoman.data.readers import Reading
 
-ENOUGH_TO_JUDGE = 1000  # pairs; with fewer, profiles of the two languages are too thin
+ENOUGH_TO_JUDGE = 1000  # pairs needed to tell the two languages apart
 
 app = typer.Typer(help="Check, clean and split a corpus, or download one.", no_args_is_help=True)
 
@@ -38,7 +38,7 @@ Files = Annotated[
 
 @contextmanager
 def _corpus(pairs: Reading, console: Console) -> Iterator[Corpus]:
-    """A working copy of the pairs on disk; skipped lines are reported."""
+    """Copy the pairs to a temporary directory; skipped lines are reported."""
     from dragoman.data.doctor import Corpus
 
     with tempfile.TemporaryDirectory(prefix="dragoman-", ignore_cleanup_errors=True) as directory:
@@ -141,14 +141,14 @@ def clean_corpus(
 
     console = new_console()
     if not out.name.removesuffix(".gz").endswith((".tsv", ".tab", ".txt")):
-        raise ConfigurationError(f"OUT is written as TSV: call it .tsv or .tsv.gz, not '{out}'")
+        raise ConfigurationError(f"OUT is a TSV file: its name must end in .tsv or .tsv.gz, got '{out}'")
     removed = out.with_name(f"{out.name.removesuffix('.gz').removesuffix('.tsv')}.removed.tsv")
     for written in (out, removed):
         if file != "-" and Path(file).exists() and written.exists() and written.samefile(file):
             raise ConfigurationError(f"{written} is the file to be cleaned; write to another one")
     chosen = DEFAULT if repairs is None else [name.strip() for name in repairs.split(",") if name.strip()]
     pairs = reading.read([file], "skip")
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as unreadable:  # on disk: there may be any number of them
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as unreadable:  # on disk: there may be very many
         pairs.sink = lambda *line: print(json.dumps(line), file=unreadable)
         with _corpus(pairs, console) as corpus:
             unreadable.seek(0)

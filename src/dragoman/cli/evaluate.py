@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dragoman.analysis.testing import ScoredSentence, TestingAnalysis
     from dragoman.tasks.translation.translator import Translator
 
-SHOWN = 3  # best and worst sentences in the terminal; the page has more
+SHOWN = 3  # best and worst sentences to show in the terminal; the page has more
 
 
 @with_reading_options()
@@ -63,7 +63,7 @@ def evaluate(
     else:
         pairs, name = load_testing(model), "its own testing part"
     if not pairs:
-        raise DataError(f"{name} holds no pairs; name a file of sentence pairs")
+        raise DataError(f"{name} has no pairs; give a file of sentence pairs")
     pairs = pairs[:most]
     choose_engine()
     screen = console()
@@ -71,7 +71,7 @@ def evaluate(
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ConfigurationError(f"{place} cannot be made: {error}") from None
+        raise ConfigurationError(f"{place} cannot be created: {error}") from None
     columns_shown = (TextColumn("translating"), BarColumn(), MofNCompleteColumn())
     notices = console(stderr=True)
     with Progress(*columns_shown, console=notices, transient=True, disable=not notices.is_terminal) as progress:
@@ -125,7 +125,7 @@ def _print_sentence(scored: ScoredSentence, screen: Console) -> None:
 
 
 def _write(analysis: TestingAnalysis, translator: Translator, name: str, beam: int, place: Path) -> str:
-    """Write both reports; the one in JSON is returned."""
+    """Write both reports; return the one in JSON."""
     from dragoman.analysis.report import testing_page
 
     facts = _facts(translator, name, beam)
@@ -160,7 +160,7 @@ def _facts(translator: Translator, name: str, beam: int) -> dict[str, str]:
 
 
 def _figures(analysis: TestingAnalysis, translator: Translator) -> dict[str, str]:
-    """Training curves, attention of a sentence, and the architecture, where matplotlib is there to draw them."""
+    """Draw training curves, attention of a sentence, and the architecture, if matplotlib is installed."""
     if find_spec("matplotlib") is None:
         return {}
     from dragoman.analysis.figures import as_svg

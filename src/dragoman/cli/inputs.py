@@ -30,10 +30,10 @@ from dragoman.data.readers import FORMATS, Layout, ReadErrors
 from dragoman.data.source import LONGEST_LINE, NAME_ENCODING, STANDARD_INPUT, Line, Source
 from dragoman.errors import ConfigurationError, DataError
 
-TOGETHER = 1024  # lines translated together at most
+TOGETHER = 1024  # maximum number of lines to translate at a time
 PLAIN = "plain"
 UTF_8 = "utf-8"
-FEW_NULS = 8  # in the first bytes of a table that is damaged; more of them are no text
+FEW_NULS = 8  # undecodable characters in the first bytes of a table; with more it is not text
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,10 @@ class Input:
     """A text, the name of a file, or '-' for standard input; and how a file is read.
 
     format       plain, or one of TABLES; None: by its extension
-    column       of a table: the column that is translated, by number from 1 or by name; None: the first, or the key
+    column       of a table: the column to translate, by number from 1 or by name; None: the first, or the key
                  'source' of JSON Lines
-    on_bad_line  what is done with a row that cannot be used: error or skip
-    header       whether the first line of a table names its columns; None: if the column is given by name
+    on_bad_line  what to do with a bad row: error or skip
+    header       whether the first line of a table is a header; None: if the column is given by name
     encoding     of a file
     """
 
@@ -63,11 +63,11 @@ class Input:
         of_tables = {"--column": self.column is not None, "--header": self.header is not None}
         if self.is_text and (self.format is not None or any(of_tables.values()) or self.encoding != UTF_8):
             raise ConfigurationError(
-                "--format, --column, --header and --encoding say how a file is read; they do not apply to a text"
+                "--format, --column, --header and --encoding are for files; they do not apply to a text"
             )
         for option, given in of_tables.items():
             if given and self.read_as == PLAIN:
-                raise ConfigurationError(f"{option} needs a table; name its --format: {', '.join(TABLES)}")
+                raise ConfigurationError(f"{option} needs a table; give its --format: {', '.join(TABLES)}")
 
     @property
     def is_text(self) -> bool:
@@ -79,12 +79,12 @@ class Input:
         return self.format or TABLE_EXTENSIONS.get(Source(self.given).extension, PLAIN)
 
     def chunks(self) -> Iterator[list[str]]:
-        """The texts, some at a time, each on one line."""
+        """Yield the texts, some at a time, each on one line."""
         if self.is_text:
             refuse_path(self.given)
             return iter([[" ".join(self.given.splitlines())]])
         if self.given != STANDARD_INPUT and Path(self.given).is_dir():
-            raise DataError(f"{self.given} is a directory; name a file in it. {as_text()}")
+            raise DataError(f"{self.given} is a directory; give a file in it. {as_text()}")
         if self.read_as != PLAIN:
             return _chunks(self._cells())
         source = Source(self.given, self.encoding)
@@ -126,7 +126,7 @@ class Input:
 
 @dataclass(frozen=True)
 class TableSource(Source):
-    """A file that is read as a table. A document of another kind is refused, whatever the file is called."""
+    """A file that is read as a table. Other kinds of documents are refused, whatever the file name."""
 
     format: str = "tsv"
 
@@ -149,7 +149,7 @@ class TableSource(Source):
 
 
 def _by_bytes(beginning: bytes, encoding: str) -> Document | None:
-    """The document that begins with these bytes; where a character has several of them, they tell less."""
+    """Detect a document by its first bytes, as far as the encoding allows."""
     kind = document_by_bytes(beginning)
     return None if kind in (UTF_16, BINARY) and len("a".encode(encoding)) > 1 else kind
 
@@ -160,7 +160,7 @@ def _not_text(name: str, encoding: str, error: UnicodeError) -> DataError:
 
 
 def _column(text: str) -> int | str:
-    """'2' counts from 1, readers count from 0; anything else is a name."""
+    """Parse a column: a number, counted from 1 (readers count from 0), or a name."""
     if not text.isdigit():
         return text
     if int(text) == 0:
@@ -169,13 +169,13 @@ def _column(text: str) -> int | str:
 
 
 def _beginning(stream: BinaryIO) -> bytes:
-    """The first bytes, which are still there to be read."""
+    """Return the first bytes without consuming them."""
     peek = getattr(stream, "peek", None)
     return b"" if peek is None else bytes(peek(512))[:512]
 
 
 def _bounded(stream: TextIO) -> Iterator[str]:
-    """Lines without their ends, in bounded memory."""
+    """Yield lines without line ends, in bounded memory."""
     number = 0
     while line := stream.readline(LONGEST_LINE + 1):
         number += 1
@@ -206,13 +206,13 @@ def _checked(chunks: Iterable[list[str]], name: str) -> Iterator[list[str]]:
 
 def _standard_input() -> TextIO:
     if sys.stdin is None:
-        raise DataError("there is no standard input to read: it is closed; give a text, or name a file")
+        raise DataError("standard input is closed; give a text or a file")
     return sys.stdin
 
 
 def as_they_come(stream: TextIO, encoding: str = UTF_8) -> Iterator[list[str]]:
-    """Whatever lines have arrived, at least one: a program that waits for each answer gets it, a file goes fast."""
-    if isinstance(stream, io.TextIOWrapper):  # never the encoding of the terminal, nor half a character
+    """Yield the lines that have arrived, at least one: interactive programs get each answer, files are fast."""
+    if isinstance(stream, io.TextIOWrapper):  # not the encoding of the terminal; waits for whole characters
         stream.reconfigure(encoding=encoding, errors="strict")
     arrived: queue.Queue[str | BaseException | None] = queue.Queue(TOGETHER)
 
@@ -221,7 +221,7 @@ def as_they_come(stream: TextIO, encoding: str = UTF_8) -> Iterator[list[str]]:
             for line in _bounded(stream):
                 arrived.put(line)
             arrived.put(None)
-        except BaseException as error:  # raised where lines are asked for
+        except BaseException as error:  # raised in the thread that reads the lines
             arrived.put(error)
 
     threading.Thread(target=read, daemon=True).start()

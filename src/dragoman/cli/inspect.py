@@ -51,7 +51,7 @@ def inspect(
         check_files(metadata, model)
         return
     if preset is None or source_vocabulary is None or target_vocabulary is None:
-        raise ConfigurationError("name a model, or give --preset, --source-vocabulary and --target-vocabulary")
+        raise ConfigurationError("give a model, or --preset, --source-vocabulary and --target-vocabulary")
     configuration = named_preset(preset, source_vocabulary, target_vocabulary, block=block, tied=tied)
     network, title = Transformer(configuration), f"transformer, {preset}"
     if as_json:
@@ -108,7 +108,7 @@ def _print_fields(fields: dict[str, str], screen: Console) -> None:
 
 
 def _paths(network: Any) -> dict[str, str]:
-    """Which code trains the network and searches with it, and why not fused kernels."""
+    """Describe which code trains and decodes the network, and why it does not use fused kernels."""
     from dragoman.engines import explain_path
 
     path = explain_path(network)
@@ -125,7 +125,7 @@ def _describe_network(network: Any) -> str:
 
 
 def _by_layer(network: Any) -> dict[str, list[tuple[str, tuple[int, ...], int]]]:
-    """Published parameters under the layer that owns them: {layer: [(name, shape, size)]}."""
+    """Group the parameters by layer: {layer: [(name, shape, size)]}."""
     layers: dict[str, list[tuple[str, tuple[int, ...], int]]] = {}
     for name, view in network.named_arrays():
         parts = name.split(".")

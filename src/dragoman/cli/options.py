@@ -19,7 +19,7 @@ from dragoman.errors import ConfigurationError
 if TYPE_CHECKING:
     from dragoman.data.readers import Reading
 
-NARROW = 80  # columns of a terminal below which less is shown
+NARROW = 80  # columns of a terminal below which output is reduced
 QUIET: ContextVar[bool] = ContextVar("quiet", default=False)  # --quiet, set before every command
 
 Format = Annotated[
@@ -45,7 +45,7 @@ OnBadLine = Annotated[str | None, typer.Option(help=BAD_LINE_HELP["error"])]
 
 @dataclass(frozen=True)
 class ReadingOptions:
-    """How the files of a command are read; None where an option was not given. Columns count from 1."""
+    """Options for reading files; None if an option was not given. Columns count from 1."""
 
     format: str | None = None
     columns: tuple[int | str, int | str] | None = None
@@ -55,11 +55,11 @@ class ReadingOptions:
     on_bad_line: BadLine | None = None
 
     def settings(self) -> dict[str, Any]:
-        """The options as settings of the section `data`."""
+        """Return the options as settings of the section `data`."""
         return asdict(self)
 
     def read(self, files: Sequence[str], on_bad_line: BadLine) -> Reading:
-        """The pairs of some files; `on_bad_line` holds if the option was not given."""
+        """Read the pairs of some files; `on_bad_line` is the default of the option."""
         from dragoman.data.readers import Layout, read_records
         from dragoman.data.readers.layout import zero_based
 
@@ -67,7 +67,7 @@ class ReadingOptions:
         return read_records(files, layout, self.format, self.encoding or "utf-8", self.on_bad_line or on_bad_line)
 
     def arguments(self) -> list[str]:
-        """The options as they are typed."""
+        """Return the options as command-line arguments."""
         given = [] if self.header is None else ["--header" if self.header else "--no-header"]
         for name, value in asdict(self).items():
             if value is not None and name != "header":
@@ -118,7 +118,7 @@ def _reading_options(
 
 
 def shares_of(text: str | None) -> tuple[float, float, float] | None:
-    """'90,5,5' or '0.9,0.05,0.05' as shares of 1."""
+    """Parse '90,5,5' or '0.9,0.05,0.05' into shares of 1."""
     if text is None:
         return None
     from dragoman.data.splits import as_shares
@@ -132,7 +132,7 @@ def shares_of(text: str | None) -> tuple[float, float, float] | None:
 
 
 def given_only(options: dict[str, Any]) -> dict[str, Any]:
-    """The options that were given: no None, no empty section."""
+    """Return the options that were given, without None and empty sections."""
     found = {name: given_only(value) if isinstance(value, dict) else value for name, value in options.items()}
     return {name: value for name, value in found.items() if value is not None and value != {}}
 
@@ -163,7 +163,7 @@ def console(stderr: bool = False, warnings: bool = False) -> Console:
 
 
 def new_table(screen: Console, title: str | None = None, header_style: str = "dim") -> Table:
-    """A table with lines around its cells; without them in a narrow terminal."""
+    """Create a table; without borders in a narrow terminal."""
     table = Table(title=title, title_justify="left", header_style=header_style)
     if screen.width < NARROW:
         table.box, table.padding, table.pad_edge = None, (0, 2, 0, 0), False
@@ -178,7 +178,7 @@ def hint(screen: Console, *lines: str) -> None:
 
 
 def columns_of(text: str | None) -> tuple[int | str, int | str] | None:
-    """'1,3' as numbers, 'en,es' as names."""
+    """Parse '1,3' into numbers, 'en,es' into names."""
     chosen = two("--columns", text)
     if chosen is None:
         return None

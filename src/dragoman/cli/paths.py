@@ -1,7 +1,7 @@
-"""File names that were meant as such but lead nowhere: they must not come back as translations.
+"""Detect arguments that are probably names of files that do not exist, so that they are not translated as text.
 
-No rule tells every name from every text. Where one could be either, it is taken for a name: the error gives the command
-that translates it all the same, while the translation of a mistyped name would be taken for that of the file.
+No rule separates all names from all texts. In doubt it is a name: the error shows how to translate it as text, while
+the translation of a mistyped name could be mistaken for that of the file.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from dragoman.errors import DataError
 TABLES = ("tsv", "csv", "jsonl", "parquet")
 TABLE_EXTENSIONS = {extension: name for name in TABLES for extension in FORMATS[name].extensions if extension != "txt"}
 KNOWN_EXTENSIONS = {*BY_EXTENSION, *TABLE_EXTENSIONS, "txt", "text", *(ending[1:] for ending in COMPRESSIONS)}
-WEB = ("com", "net", "org")  # ends of hosts, which are texts: 'example.com'
-FEW = 3  # words that a file name with spaces in it has at most
+WEB = ("com", "net", "org")  # top-level domains: 'example.com' is a text
+FEW = 3  # maximum number of words in a file name with spaces
 _ANCHORED = re.compile(r"(?:~|\.{1,2})?[/\\](?=\S)|[A-Za-z]:[/\\]")
 _PUNCTUATION = re.compile(r'[?!;:…¿¡"“”«»]|[.,](?=\s|$)')  # of a sentence
 _NAME = re.compile(r"\S*\w\.(?:[a-z][a-z0-9]{1,4}|[A-Z][A-Z0-9]{1,4})")  # test.en, all.tvs; not Hello.World, 2.5kg
@@ -34,21 +34,21 @@ def as_text() -> str:
 def exists(name: str) -> bool:
     try:
         return bool(name) and Path(name).exists()
-    except (OSError, ValueError):  # too long for a name, or with a character that no name has
+    except (OSError, ValueError):  # too long for a name, or with a character that names cannot have
         return False
 
 
 def refuse_path(text: str) -> None:
     """Raise an error for a text that was probably meant to name a file."""
     if is_two_files(text) and all(exists(name.strip()) for name in text.split(",")):
-        raise DataError(f"{text} names two files; name the one that is to be translated")
+        raise DataError(f"{text} names two files; give the one to translate")
     if looks_like_path(text):
         shown = text if text == text.strip() else repr(text)
         raise DataError(f"{shown} does not exist; check the path. {as_text()}")
 
 
 def looks_like_path(text: str) -> bool:
-    """Whether a text that names no file was probably meant to name one. 'and/or' and 'Go to example.com' are texts."""
+    """Return whether a text was probably meant to name a file. 'and/or' and 'Go to example.com' are texts."""
     text = text.strip()
     if "://" in text or "\n" in text:
         return False
@@ -65,7 +65,7 @@ def looks_like_path(text: str) -> bool:
 
 
 def _is_spaced_path(text: str) -> bool:
-    """'My File.txt'; with spaces, the extension has to be one that files are known by."""
+    """Return whether it is like 'My File.txt'; with spaces, the extension must be a known one."""
     if _extension(text) not in KNOWN_EXTENSIONS:
         return False
     if _ANCHORED.match(text) or _is_directory(str(Path(text).parent)):
@@ -74,7 +74,7 @@ def _is_spaced_path(text: str) -> bool:
 
 
 def _is_shaped_like_path(text: str) -> bool:
-    """A name with an extension, or a name in folders of folders; '12/05/2024' and 'km/h' are none."""
+    """Return whether it is a name with an extension, or in nested folders; '12/05/2024' and 'km/h' are not."""
     *folders, name = re.split(r"[/\\]", text)
     if (_NAME.fullmatch(name) and not _INITIALS.fullmatch(name)) or _SHORT_NAME.fullmatch(name):
         return True

@@ -1,4 +1,4 @@
-"""dragoman plan: what each size would cost on this machine."""
+"""dragoman plan: predict speed, memory and time of every preset on this machine."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def plan(
     from dragoman.tasks.planning import measure
     from dragoman.tasks.task import find_task
 
-    screen = console(stderr=as_json)  # then standard output is for JSON alone
+    screen = console(stderr=as_json)  # standard output is for JSON only
     options = {
         "task": task,
         "architecture": architecture,

@@ -1,4 +1,4 @@
-"""What a user sees of a training: one live line in a terminal, plain lines elsewhere, a row for every evaluation."""
+"""Show the progress of a training: a live line in a terminal, plain lines elsewhere, a row per evaluation."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-PLAIN_EVERY = 20.0  # seconds between lines where nothing can be redrawn
+PLAIN_EVERY = 20.0  # seconds between lines without a terminal
 LIVE_EVERY = 0.2
 SMOOTHING = 0.95
 WIDTH = 24
 
 
 class Screen:
-    """A line that is drawn again and again where there is a terminal, and lines that stay."""
+    """Prints lines, and redraws a live line in a terminal."""
 
     def __init__(self, console: Console, quiet: bool = False) -> None:
         self.console, self.quiet = console, quiet
@@ -48,7 +48,7 @@ class Screen:
         return self.console.width < NARROW
 
     def _fitting(self, parts: list[str]) -> str:
-        """As many of the parts as fit into one line of a narrow terminal."""
+        """Join as many of the parts as fit into one line of a narrow terminal."""
         while self.narrow and len("  ".join(parts)) > self.console.width:
             parts = parts[:-1]
         return "  ".join(parts)
@@ -69,7 +69,7 @@ class TrainingProgress(Screen, Callback):
     def __init__(self, console: Console, quiet: bool = False) -> None:
         super().__init__(console, quiet)
         self.error = self.accuracy = 0.0
-        self.first: tuple[float, int] | None = None  # when the first step of this session was done, and which it was
+        self.first: tuple[float, int] | None = None  # time and number of the first step of this session
         self.headed = False
 
     def step(self, step: int, loss: Loss, training: Training) -> None:
@@ -111,7 +111,7 @@ class TrainingProgress(Screen, Callback):
         return self._fitting(shown)
 
     def _estimate(self, step: int, training: Training) -> tuple[float, float]:
-        """The share that is done, and the seconds that are left; with a budget the share is one of time."""
+        """Return the share that is done and the seconds left; with a budget, the share of time."""
         share, budget, now = share_done(step, training), training.stopping.seconds, training.now()
         left = self._seconds_left(step, training, share)
         if budget is None:
@@ -120,7 +120,7 @@ class TrainingProgress(Screen, Callback):
         return now / (now + left) if now + left else 0.0, left
 
     def _seconds_left(self, step: int, training: Training, share: float) -> float:
-        """At the pace of late where it is measured, or at that of this session; infinite where no end is planned."""
+        """Return the seconds left, at the recent pace or that of this session; infinite if no end is planned."""
         if training.plan is not None:
             left = training.plan.seconds_left(step, training.steps_per_evaluation)
             if left is not None:
@@ -142,7 +142,7 @@ class TrainingProgress(Screen, Callback):
         self.console.print(row, highlight=False, markup=False)
 
     def _columns(self, record: Record) -> list[tuple[str, int, str]]:
-        """(heading, width, value) of the columns of an evaluation; fewer and narrower ones in a narrow terminal."""
+        """Return (heading, width, value) of the columns of an evaluation; fewer in a narrow terminal."""
         describe = format_error if self.narrow else format_loss
         trained = bool(record.training.positions)  # not before the first step, when a model is fine-tuned
         best = "*" if record.best else " "
@@ -178,7 +178,7 @@ def _bar(share: float) -> str:
 
 
 def share_done(step: int, training: Training) -> float:
-    """How much of what is planned is done, by whichever limit comes first."""
+    """Return the share of the plan that is done, by the limit that comes first."""
     stopping = training.stopping
     shares = [0.0]
     if stopping.steps:
@@ -189,7 +189,7 @@ def share_done(step: int, training: Training) -> float:
 
 
 def memory() -> int:
-    """Bytes of this process in memory, now where the system tells it, at most so far elsewhere."""
+    """Return the memory of this process in bytes: now on Linux, the peak elsewhere."""
     with suppress(OSError, ValueError, IndexError):
         return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
     with suppress(ImportError):
@@ -201,7 +201,7 @@ def memory() -> int:
 
 
 class VectorProgress(Screen):
-    """Of word vectors: how far, time left, words/s, and a line for every epoch."""
+    """Progress of word vectors: time left, words/s, and a line per epoch."""
 
     def __init__(self, console: Console, quiet: bool = False) -> None:
         super().__init__(console, quiet)

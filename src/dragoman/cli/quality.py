@@ -1,4 +1,4 @@
-"""The quality to expect of a model, as commands print it."""
+"""Print the quality to expect of a model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dragoman.errors import DragomanError
 if TYPE_CHECKING:
     from dragoman.tasks.translation.translator import Translator
 
-TESTED = 200  # pairs translated at the end of a training: seconds, and enough for a rule of thumb
+TESTED = 200  # pairs to translate after training: takes seconds, enough for a rule of thumb
 
 
 def print_verdict(found: Verdict, screen: Console) -> None:
@@ -47,7 +47,7 @@ def _print_translations(translator: Translator, screen: Console) -> None:
         if not pairs:
             return
         found = translator.evaluate(pairs, DecodingOptions(beam=1, scored=False))
-    except DragomanError as error:  # the model is trained and saved all the same
+    except DragomanError as error:  # the model is trained and saved anyway
         screen.print(f"The quality was not measured: {error}", highlight=False, markup=False)
         return
     screen.print(

@@ -1,4 +1,4 @@
-"""Standard output that is closed, full or no longer read: one line on standard error, never a traceback."""
+"""Handle a standard output that is closed, full or no longer read: one line on standard error, no traceback."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from dragoman.errors import DragomanError
 
-BROKEN_PIPE = (errno.EPIPE, errno.EINVAL)  # EINVAL: what Windows says instead
+BROKEN_PIPE = (errno.EPIPE, errno.EINVAL)  # EINVAL: on Windows
 
 
 class OutputError(DragomanError):
@@ -19,11 +19,11 @@ class OutputError(DragomanError):
 
 
 class UnreadOutput(DragomanError):
-    """Whoever read standard output has stopped reading, as `head` does: no mistake, and nothing to print."""
+    """The reader of standard output has stopped, as `head` does: not an error, and nothing to print."""
 
 
 class CheckedOutput(io.TextIOWrapper):
-    """Standard output whose failures differ from every other error of the operating system."""
+    """Standard output whose errors can be told from other OSErrors."""
 
     def write(self, text: str) -> int:
         with self._reported():
@@ -45,7 +45,7 @@ class CheckedOutput(io.TextIOWrapper):
 
 
 class ClosedOutput(io.TextIOBase):
-    """Stands for a standard output that the caller closed: what is printed must not vanish without a word."""
+    """Replaces a closed standard output: printing raises an error instead of being lost."""
 
     encoding = "utf-8"
 
@@ -60,17 +60,17 @@ def prepare_streams() -> None:
     """Make both streams safe to print any text to."""
     if sys.stdout is None:
         sys.stdout = ClosedOutput()
-    elif type(sys.stdout) is io.TextIOWrapper:  # not a stream that a test or another program put there
+    elif type(sys.stdout) is io.TextIOWrapper:  # a stream that a test or another program replaced
         old = sys.stdout
         how = old.encoding, old.errors, None, old.line_buffering, old.write_through
         sys.stdout = CheckedOutput(old.detach(), *how)
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # a console that lacks a letter shows its number instead of failing
+        if isinstance(stream, io.TextIOWrapper):  # characters that a console cannot show become escapes
             stream.reconfigure(errors="backslashreplace")
 
 
 def discard_output() -> None:
-    """Send what is still buffered nowhere: Python would flush it when it ends, and print a second complaint."""
+    """Discard buffered output: Python would flush it at exit and print a second error."""
     if isinstance(sys.stdout, CheckedOutput):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())

@@ -169,7 +169,7 @@ def _train(given: Settings, asked: TrainingConfiguration, screen: Console) -> in
 
 
 def _print_compared(compared: list[dict[str, Any]], screen: Console) -> None:
-    """What fine-tuning gained on new pairs, and what it lost on old ones."""
+    """Print scores before and after fine-tuning, on new and on old pairs."""
     table = Table(title="Before and after fine-tuning", title_justify="left", header_style="dim")
     for heading in ("pairs", "", "error before", "after", "BLEU before", "after"):
         table.add_column(heading, justify="left" if heading == "pairs" else "right")

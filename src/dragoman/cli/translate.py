@@ -1,4 +1,4 @@
-"""dragoman translate: only the translation on standard output, one line for each line."""
+"""dragoman translate: write translations to standard output, one line per line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dragoman.wording import counted
 if TYPE_CHECKING:
     from dragoman.tasks.translation.translator import Translation, Translator
 
-EXCERPT = 60  # characters of a line in a warning
+EXCERPT = 60  # characters of a line to show in a warning
 
 
 def translate(
@@ -91,7 +91,7 @@ def translate(
 
 
 def _warn(translation: Translation, place: str, line: str, unseen: Counter[str]) -> None:
-    """Of each script the first line; the others are counted."""
+    """Warn about the first line of each script, and count the others."""
     script = translation.unseen_script
     if script is None:
         return
@@ -103,15 +103,15 @@ def _warn(translation: Translation, place: str, line: str, unseen: Counter[str])
 
 @contextmanager
 def _written(out: Path | None, source: str | None) -> Iterator[TextIO]:
-    """Standard output, or a file that gets its name when it is complete."""
-    from dragoman.data.output import written_text
+    """Open standard output, or a file that is replaced when it is complete."""
+    from dragoman.data.output import write_text_atomically
 
     if out is None or str(out) == "-":
         yield sys.stdout
         return
     if source is not None and out.exists() and Path(source).exists() and out.samefile(source):
-        raise ConfigurationError(f"{out} is the file to be translated; write to another one")
-    with written_text(out) as file:
+        raise ConfigurationError(f"{out} is the input file; choose another name")
+    with write_text_atomically(out) as file:
         yield file
 
 

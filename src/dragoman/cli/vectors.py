@@ -92,7 +92,7 @@ def nearest_command(file: File, words: Words, count: Count = 10) -> None:
     from dragoman.tasks.vectors.files import load_vectors
 
     vectors = load_vectors(file)
-    found = [vectors.nearest(word, count) for word in words]  # all are there before the first is shown
+    found = [vectors.nearest(word, count) for word in words]  # look up all before printing the first
     for word, near in zip(words, found, strict=True):
         _print_near(word, near)
 

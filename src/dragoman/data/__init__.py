@@ -1,12 +1,12 @@
-"""From what a user has to batches a network can learn from."""
+"""Read text files, tokenize and split them, and make batches for training."""
 
 from __future__ import annotations
 
 import importlib
 from typing import Any
 
-# Found when first used: tokenizers and readers are not needed by everyone who needs batches.
-_HOMES = {
+# Imported when first used: many users of batches need neither tokenizers nor readers.
+_MODULES = {
     "BatchStream": "batching",
     "Batching": "batching",
     "Dataset": "dataset",
@@ -23,10 +23,10 @@ _HOMES = {
     "toy_texts": "toys",
 }
 
-__all__ = sorted(_HOMES)
+__all__ = sorted(_MODULES)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'dragoman.data' has no attribute '{name}'")
-    return getattr(importlib.import_module(f"dragoman.data.{_HOMES[name]}"), name)
+    return getattr(importlib.import_module(f"dragoman.data.{_MODULES[name]}"), name)

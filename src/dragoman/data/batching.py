@@ -1,4 +1,4 @@
-"""Batches of an epoch: how many samples each holds, grouped by length, in an order that is new every epoch."""
+"""Make the batches of an epoch: grouped by length, in a new random order every epoch."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from dragoman.batch import Batch
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Array
 
-POOL = 1 << 15  # samples sorted by length together: enough that batches are even, few enough to stay random
+POOL = 1 << 15  # samples sorted by length at a time: enough for even batches, few enough to stay random
 
 
 class Samples(Protocol):
-    """What batches are drawn from."""
+    """Samples to draw batches from."""
 
     def __len__(self) -> int: ...
 
     def lengths(self) -> Array:
-        """[n, sides] the labels of each sample."""
+        """Return [n, sides]: the number of labels of each sample."""
         ...
 
     def batch(self, items: Array) -> Batch: ...
@@ -31,11 +31,11 @@ class Samples(Protocol):
 class Batching:
     """How an epoch is cut into batches.
 
-    samples    sentences a batch (64 in the thesis) ...
-    tokens     ... or instead as many as fit into this number of labels, source and reference together
-    grouped    sentences of about the same length together: less waste for engines that pad, evener steps for all
-    keep_remainder  a smaller last batch, or none
-    growth     ((epoch, factor), ...): from that epoch on, batches are larger by this factor (lecture)
+    samples         sentences per batch (64 in the thesis) ...
+    tokens          ... or instead as many sentences as fit into this number of labels of both sides
+    grouped         whether sentences of similar length share a batch, which wastes less and makes steps more even
+    keep_remainder  whether a smaller last batch is kept
+    growth          ((epoch, factor), ...): from that epoch on, batches are larger by this factor (lecture)
     """
 
     samples: int = 64
@@ -46,7 +46,7 @@ class Batching:
 
     def __post_init__(self) -> None:
         if self.samples < 1 or (self.tokens is not None and self.tokens < 1):
-            raise ConfigurationError(f"a batch holds at least one sample and one token, got {self}")
+            raise ConfigurationError(f"a batch needs at least one sample and one token, got {self}")
         if any(factor <= 0 for _, factor in self.growth):
             raise ConfigurationError(f"batches grow by a factor above 0, got {self.growth}")
 
@@ -55,14 +55,14 @@ class Batching:
 
 
 def plan_epoch(lengths: Array, batching: Batching, seed: int, epoch: int) -> list[Array]:
-    """The samples of every batch of an epoch: the same for the same seed and epoch, another order for each epoch."""
+    """Return the samples of every batch of an epoch, determined by seed and epoch."""
     rng = np.random.default_rng([seed, epoch])
     order = rng.permutation(len(lengths))
     if batching.grouped:
         pools = [order[start : start + POOL] for start in range(0, len(order), POOL)]
         # stable sorting keeps the random order among samples of equal length
         order = np.concatenate([pool[np.lexsort(lengths[pool].T)] for pool in pools] or [order])
-        if not batching.keep_remainder and len(order):  # else what is dropped would always be the longest
+        if not batching.keep_remainder and len(order):  # otherwise the longest would always be dropped
             order = np.roll(order, rng.integers(len(order)))
     batches = list(_cut(order, lengths.sum(axis=1), batching, batching.factor(epoch)))
     if batching.grouped:
@@ -89,7 +89,7 @@ def _cut(order: Array, sizes: Array, batching: Batching, factor: float) -> Itera
 
 
 class BatchStream:
-    """Batches without end, epoch after epoch. Seed, epoch and position say where it stands: all there is to save."""
+    """An endless iterator over batches, epoch after epoch. Its state is seed, epoch and position."""
 
     def __init__(self, samples: Samples, batching: Batching, seed: int = 0, epoch: int = 0, position: int = 0) -> None:
         if not len(samples):
@@ -129,10 +129,10 @@ class BatchStream:
         return self.samples.batch(items)
 
     def seek(self, seed: int, epoch: int, position: int) -> None:
-        """Go on where `state` was taken."""
+        """Continue from a saved `state`."""
         self.seed, self.epoch, self.position = seed, epoch, position
         self._plan = self._make_plan()
 
     def state(self) -> dict[str, int]:
-        """What a checkpoint keeps; give it back to `seek`, or as `BatchStream(samples, batching, **state)`."""
+        """Return the state for a checkpoint; restore it with `seek`, or `BatchStream(samples, batching, **state)`."""
         return {"seed": self.seed, "epoch": self.epoch, "position": self.position}

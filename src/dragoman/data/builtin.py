@@ -1,4 +1,4 @@
-"""The corpora that come with Dragoman, by name; nothing has to be downloaded."""
+"""The corpora that come with Dragoman and need no download."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HELD_OUT = ("The plant is green.",)  # sources of phrases that belong to the tes
 
 @dataclass(frozen=True)
 class BuiltIn:
-    """Sentence pairs, and the sources that every split keeps for testing."""
+    """Sentence pairs, and the sources that always go to the testing part."""
 
     name: str
     pairs: list[tuple[str, str]]
@@ -22,16 +22,16 @@ class BuiltIn:
 
 
 def built_in(name: str) -> BuiltIn:
-    """phrases (English-Spanish, from a grammar), or a toy task: copy, reverse, sort, add."""
+    """Return a built-in corpus: phrases (English-Spanish, from a grammar), or a toy task: copy, reverse, sort, add."""
     if name == "phrases":
         return BuiltIn(name, phrases(), HELD_OUT)
     if name not in NAMES:
-        raise ConfigurationError(f"there is no built-in corpus '{name}'; there is {', '.join(NAMES)}")
+        raise ConfigurationError(f"unknown built-in corpus '{name}'; available: {', '.join(NAMES)}")
     return BuiltIn(name, toy_texts(name))  # type: ignore[arg-type]
 
 
 def phrases() -> list[tuple[str, str]]:
-    """The English-Spanish pairs of phrases.tsv.xz, in the order of the file; `python -m tools.phrases` writes it."""
+    """Read the English-Spanish pairs of phrases.tsv.xz, which `python -m tools.phrases` writes."""
     import lzma
     from importlib.resources import files
 

@@ -1,4 +1,4 @@
-"""Prepared datasets, found again by what went into them: a second start with the same files and settings is instant."""
+"""Cache prepared datasets by their contents: a second start with the same files and settings is instant."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 
 def cache_directory() -> Path | None:
-    """Where prepared datasets are kept: $XDG_CACHE_HOME/dragoman, by default ~/.cache/dragoman; None without a home."""
+    """Return the cache directory: $XDG_CACHE_HOME/dragoman, by default ~/.cache/dragoman; None without a home."""
     try:
         return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dragoman"
     except RuntimeError:
@@ -35,10 +35,10 @@ def cache_directory() -> Path | None:
 
 
 def _datasets() -> Path:
-    """Where a dataset is looked for and prepared: in the cache, or in a directory of this process alone."""
+    """Return where to prepare datasets: the cache, or a temporary directory if it cannot be written."""
     cache = cache_directory()
     if cache is None:
-        return _temporary("there is no home directory for a cache")
+        return _temporary("there is no home directory for the cache")
     try:
         (cache / "datasets").mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=cache / "datasets").close()
@@ -52,8 +52,7 @@ def _temporary(why: str) -> Path:
     place = Path(tempfile.mkdtemp(prefix="dragoman-"))
     atexit.register(shutil.rmtree, place, ignore_errors=True)
     warnings.warn(
-        f"{why}, so the dataset is prepared for this run only; set XDG_CACHE_HOME to a directory that can be written "
-        "to keep it",
+        f"{why}, so the dataset is prepared for this run only; set XDG_CACHE_HOME to a writable directory to keep it",
         DragomanWarning,
         stacklevel=2,
     )
@@ -61,7 +60,7 @@ def _temporary(why: str) -> Path:
 
 
 def file_digest(path: Path) -> str:
-    """sha256 of a file's bytes, read in pieces."""
+    """Compute the SHA-256 of a file in bounded memory."""
     digest = hashlib.sha256()
     try:
         with path.open("rb") as file:
@@ -73,7 +72,7 @@ def file_digest(path: Path) -> str:
 
 
 def dataset_key(contents: Sequence[str], *settings: Any) -> str:
-    """One name for the contents (their digests, in order) and everything that decides what becomes of them."""
+    """Compute the cache key of contents (their digests, in order) and settings."""
     described = json.dumps([VERSION, list(contents), *settings], sort_keys=True)
     return hashlib.sha256(described.encode()).hexdigest()[:32]
 
@@ -98,7 +97,7 @@ def cached_dataset(
     key = dataset_key(contents, schema.name, settings, how, sorted(held_out), given)
     cache = cache_directory()
     known = directory or (cache and cache / "datasets")
-    if known is not None and (known / key / "about.json").is_file():  # then it need not be written
+    if known is not None and (known / key / "about.json").is_file():  # a read-only cache is fine then
         logger.info("using the cached dataset %s", known / key)
         return Dataset(known / key)
     place = (directory or _datasets()) / key

@@ -78,7 +78,7 @@ class Dataset:
             len({len(self.parts), *map(len, self.encoded), *map(len, self.texts)}) != 1
             or ((self.parts >= len(PARTS)) & (self.parts != LEFT_OUT)).any()
         ):
-            raise FileFormatError(f"{directory}: its files do not belong together; delete the directory and try again")
+            raise FileFormatError(f"{directory}: its files do not match each other; delete the directory and try again")
 
     def __len__(self) -> int:
         return len(self.parts)
@@ -90,13 +90,13 @@ class Dataset:
 
     def part(self, name: str) -> Part:
         if name not in PARTS:
-            raise ConfigurationError(f"there is no part '{name}'; choose one of {', '.join(PARTS)}")
+            raise ConfigurationError(f"unknown part '{name}'; available: {', '.join(PARTS)}")
         return Part(self, np.flatnonzero(self.parts == PARTS.index(name)))
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Some samples of a dataset. Items are numbered from 0 within the part."""
+    """A part of a dataset; its items are numbered from 0."""
 
     dataset: Dataset
     samples: Array = field(repr=False)
@@ -134,7 +134,7 @@ def prepare(
     samples  to be split; or by part, {"training": ..., "validation": ..., "testing": ...}, to be used as they are
     schema   what they are; pairs of sentences unless given
 
-    The directory appears complete or not at all.
+    The directory is created complete or not at all.
     """
     schema, how = schema or default_schema(), described_splitting(samples, splitting, held_out)
     try:
@@ -145,7 +145,7 @@ def prepare(
     try:
         given = _write_split(samples, work, schema, splitting or Splitting(), held_out)
         _prepare_in(work, given, schema, how, encoders)
-        _publish(work, directory)
+        _move_into_place(work, directory)
     except OSError as error:
         raise DataError(f"{directory} could not be written: {error}") from None
     finally:
@@ -277,8 +277,8 @@ def _describe(
     )
 
 
-def _publish(work: Path, directory: Path) -> None:
-    """Give the finished directory its name; one that another process finished first is as good."""
+def _move_into_place(work: Path, directory: Path) -> None:
+    """Rename the finished directory; keep an equal one that another process made first."""
     try:
         work.rename(directory)
     except OSError:
@@ -286,4 +286,4 @@ def _publish(work: Path, directory: Path) -> None:
         if not theirs.is_file():
             raise
         if theirs.read_bytes() != (work / "about.json").read_bytes():
-            raise DataError(f"{directory} already holds another dataset; choose another place or delete it") from None
+            raise DataError(f"{directory} holds another dataset; choose another directory or delete it") from None

@@ -1,7 +1,7 @@
-"""The corpus doctor: what is in a file of sentence pairs that its owner should know before training on it.
+"""Check sentence pairs for problems that their owner should know about before training.
 
-Texts go to a store on disk first and are looked at in chunks through it, so a corpus of any size is examined in bounded
-memory: a few numbers for each pair.
+Texts are written to a store on disk and read in chunks, so a corpus of any size needs only a few numbers of memory per
+pair.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dragoman.data.languages import CERTAIN, leaning, profile
+from dragoman.data.languages import CERTAIN, language_evidence, profile
 from dragoman.data.pair_encoding import LONGEST
 from dragoman.data.records import Record
 from dragoman.data.splits import collapsed
@@ -32,7 +32,7 @@ LIMITS = (10, 20, 30, 50, 100, 200)
 TOKENIZER_SAMPLE = 10_000
 
 ODDITIES: dict[str, re.Pattern[str]] = {
-    "a replacement character, left by a wrong decoding": re.compile("\ufffd"),
+    "a replacement character from a wrong decoding": re.compile("\ufffd"),
     "letters of a wrong decoding, such as Ã© for é": re.compile(r"Ã[\x80-\xbf©¡³±­º]|Â[¿¡«»°]|â€"),
     "a control character": re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"),
     "an invisible character": re.compile("[\u00ad\u200b\u200e\u200f\u2028-\u202e\u2060\ufeff]"),
@@ -44,7 +44,7 @@ ODDITIES: dict[str, re.Pattern[str]] = {
 
 @dataclass(frozen=True)
 class Finding:
-    """Something worth knowing: how many pairs show it, some of them, and what to do about it."""
+    """A problem found: how many pairs have it, examples, and what to do about it."""
 
     name: str
     count: int
@@ -54,7 +54,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Lengths:
-    """Words of one side: percentiles and the longest; about how many texts a maximum of so many labels would cut."""
+    """Word counts of one side: percentiles, the longest, and about how many texts each maximum length would cut."""
 
     percentiles: dict[int, int]
     longest: int
@@ -63,7 +63,7 @@ class Lengths:
 
 @dataclass(frozen=True)
 class Report:
-    """Everything the doctor found."""
+    """The results of a check."""
 
     pairs: int
     distinct_sources: int
@@ -76,7 +76,7 @@ class Report:
 
 
 class Corpus:
-    """Pairs on disk, with the file and line each came from."""
+    """Pairs on disk, with the file and line of each."""
 
     def __init__(self, records: Iterable[Record], directory: Path) -> None:
         numbers: dict[str, int] = {}
@@ -94,7 +94,7 @@ class Corpus:
         return len(self.places)
 
     def examples(self, items: Array) -> tuple[str, ...]:
-        """Some pairs as a person reads them."""
+        """Format some pairs as examples for a report."""
         shown = []
         for i in items[:EXAMPLES]:
             file, line = self.places[i]
@@ -113,7 +113,7 @@ def _short(text: str, longest: int = 50) -> str:
 
 @dataclass(frozen=True)
 class Scan:
-    """One look at every text of a side: a key for each (equal texts, equal keys), its size, and what is odd."""
+    """The texts of a side: a hash of each (equal texts have equal keys), its size, and the texts with each oddity."""
 
     keys: Array
     characters: Array
@@ -136,12 +136,12 @@ def scan(corpus: Corpus, side: int) -> Scan:
 
 
 def examine(corpus: Corpus) -> Report:
-    """Look at everything that needs no second corpus."""
+    """Check a corpus by itself."""
     source, reference = scan(corpus, 0), scan(corpus, 1)
     first = first_of_each(source, reference)
     distinct, per_source = np.unique(source.keys[first], return_counts=True)
     cut, failed = zip(*(_tokenized(corpus, side) for side in (0, 1)), strict=True)
-    signs = [*_pair_signs(corpus, source, reference, first), *_oddity_signs(corpus, source, reference)]
+    signs = [*_pair_findings(corpus, source, reference, first), *_oddity_findings(corpus, source, reference)]
     return Report(
         len(corpus),
         len(distinct),
@@ -150,36 +150,36 @@ def examine(corpus: Corpus) -> Report:
         int(per_source.max(initial=0)),
         float(np.median(reference.characters / np.maximum(source.characters, 1))) if len(corpus) else 0.0,
         {"source": _lengths(source.words, cut[0]), "reference": _lengths(reference.words, cut[1])},
-        [*signs, *_language_signs(corpus), *_round_trip_sign(corpus, failed[0] + failed[1])],
+        [*signs, *_language_findings(corpus), *_round_trip_findings(corpus, failed[0] + failed[1])],
     )
 
 
 def first_of_each(source: Scan, reference: Scan) -> Array:
-    """The first of every distinct pair, in order."""
+    """Return the first occurrence of every distinct pair, in order."""
     pairs = np.stack((source.keys, reference.keys), axis=1)
     return np.sort(np.unique(pairs, axis=0, return_index=True)[1])
 
 
 def ratio_outliers(source: Array, reference: Array) -> Array:
-    """Pairs whose ratio of lengths is far from the corpus's own: 4.5 robust deviations away, and a factor of 2.5."""
-    ratio = np.log((reference + 5) / (source + 5))  # short texts vary: five characters more on both sides steady them
+    """Return pairs whose length ratio is more than 4.5 robust deviations and a factor of 2.5 from the median."""
+    ratio = np.log((reference + 5) / (source + 5))  # + 5 damps the variation of short texts
     away = np.abs(ratio - np.median(ratio)) if len(ratio) else ratio
     deviation = 1.4826 * float(np.median(away)) if len(away) else 0.0
     return np.flatnonzero((away > 4.5 * deviation) & (away > np.log(2.5)))
 
 
 def leakage(corpus: Corpus, other: Corpus, name: str) -> list[Finding]:
-    """Texts of another part (a test set) that stand in this corpus too."""
+    """Find texts of another corpus, such as a test set, that occur in this one too."""
     signs = []
     for side, word in enumerate(SIDES):
         items = np.flatnonzero(np.isin(scan(other, side).keys, scan(corpus, side).keys))
         if len(items):
             advice = "scores on it would be too good; dragoman data split keeps equal sources together"
-            signs.append(Finding(f"{word} of {name} that stands here too", len(items), advice, other.examples(items)))
+            signs.append(Finding(f"{word} of {name} that occurs here too", len(items), advice, other.examples(items)))
     return signs
 
 
-def _pair_signs(corpus: Corpus, source: Scan, reference: Scan, first: Array) -> Iterator[Finding]:
+def _pair_findings(corpus: Corpus, source: Scan, reference: Scan, first: Array) -> Iterator[Finding]:
     repeated = np.setdiff1d(np.arange(len(corpus)), first)
     identical = np.flatnonzero(source.keys == reference.keys)
     outliers = ratio_outliers(source.characters, reference.characters)
@@ -187,26 +187,24 @@ def _pair_signs(corpus: Corpus, source: Scan, reference: Scan, first: Array) -> 
     for name, items, advice in (
         ("duplicate pairs", repeated, "dragoman data clean removes them"),
         ("source and target identical", identical, "fine for names and numbers, otherwise untranslated"),
-        ("one side far too long for the other", outliers, "dragoman data clean removes them; look at some first"),
+        ("one side far too long for the other", outliers, "dragoman data clean removes them; check some first"),
         (f"more than {LONGEST:,} words on a side", long, "training leaves them out; cut them into sentences"),
     ):
         if len(items):
             yield Finding(name, len(items), advice, corpus.examples(items))
 
 
-def _oddity_signs(corpus: Corpus, source: Scan, reference: Scan) -> Iterator[Finding]:
+def _oddity_findings(corpus: Corpus, source: Scan, reference: Scan) -> Iterator[Finding]:
     for name in ODDITIES:
         items = np.unique(source.odd[name] + reference.odd[name]).astype(np.int64)
         if len(items):
-            yield Finding(
-                name, len(items), "dragoman data clean fixes spaces; look at the rest", corpus.examples(items)
-            )
+            yield Finding(name, len(items), "dragoman data clean fixes spaces; check the rest", corpus.examples(items))
 
 
-def _language_signs(corpus: Corpus) -> Iterator[Finding]:
+def _language_findings(corpus: Corpus) -> Iterator[Finding]:
     profiles = [profile(corpus.chunks(side)) for side in (0, 1)]
-    foreign_source = leaning(corpus.chunks(0), *profiles) > CERTAIN
-    foreign_reference = leaning(corpus.chunks(1), *profiles) < -CERTAIN
+    foreign_source = language_evidence(corpus.chunks(0), *profiles) > CERTAIN
+    foreign_reference = language_evidence(corpus.chunks(1), *profiles) < -CERTAIN
     for name, mask in (
         ("source and target seem swapped", foreign_source & foreign_reference),
         ("source seems to be in the target language", foreign_source & ~foreign_reference),
@@ -214,7 +212,7 @@ def _language_signs(corpus: Corpus) -> Iterator[Finding]:
     ):
         items = np.flatnonzero(mask)
         if len(items):
-            yield Finding(name, len(items), "look at some: they would teach the wrong language", corpus.examples(items))
+            yield Finding(name, len(items), "check some: they would teach the wrong language", corpus.examples(items))
 
 
 def _sample(corpus: Corpus) -> Array:
@@ -224,15 +222,16 @@ def _sample(corpus: Corpus) -> Array:
 def _tokenized(corpus: Corpus, side: int) -> tuple[dict[int, int], list[int]]:
     """Train a tokenizer on half a sample and encode all of it.
 
-    About how many texts of the corpus are longer, in labels with start and end, than each limit; and which texts of the
-    sample do not come back.
+    Returns about how many texts of the corpus are longer than each limit, in labels with start and end, and which texts
+    of the sample are not decoded to themselves.
     """
     sample = _sample(corpus)
     texts = list(corpus.texts[side].texts(sample))
     if not texts:
         return {}, []
     trained_on = texts[::2]
-    frequent = max(1, round(FREQUENT * len(trained_on) / len(corpus)))  # as large a vocabulary as all of it would give
+    # for the vocabulary size that the whole corpus would give
+    frequent = max(1, round(FREQUENT * len(trained_on) / len(corpus)))
     tokenizer = Tokenizer.train(trained_on, frequent=frequent)
     encoded = tokenizer.encode(texts)
     sizes = np.array([len(labels) + 2 for labels in encoded])
@@ -242,11 +241,11 @@ def _tokenized(corpus: Corpus, side: int) -> tuple[dict[int, int], list[int]]:
     return cut, [int(i) for i, ours, text in zip(sample, back, wanted, strict=True) if ours != text]
 
 
-def _round_trip_sign(corpus: Corpus, failed: list[int]) -> Iterator[Finding]:
+def _round_trip_findings(corpus: Corpus, failed: list[int]) -> Iterator[Finding]:
     if failed:
         items = np.unique(failed)
-        name = f"text that WordPiece trained on other pairs does not give back (of {len(_sample(corpus)):,} looked at)"
-        yield Finding(name, len(items), "rare characters: bpe and unigram spell them in bytes", corpus.examples(items))
+        name = f"text that WordPiece trained on other pairs cannot restore (of {len(_sample(corpus)):,} checked)"
+        yield Finding(name, len(items), "rare characters: bpe and unigram encode them as bytes", corpus.examples(items))
 
 
 def _lengths(words: Array, cut: dict[int, int]) -> Lengths:

@@ -1,6 +1,6 @@
-"""What is not plain text: documents whose structure would be lost if their lines were translated one by one.
+"""Detect documents that are not plain text: translating their lines one by one would destroy their structure.
 
-They are known by their name, by their first bytes or by their lines. Prose with a tag or an arrow in it is none.
+They are detected by extension, first bytes or lines. Prose that contains a tag or an arrow is plain text.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from pathlib import Path
 
 from dragoman.errors import DataError
 
-HEAD = 20  # lines, blank ones not counted, that a document is known by
-TAKEN = "translate takes plain text, one text a line, and tables (TSV, CSV, JSON Lines, Parquet)"
-ANYWAY = "--format plain translates every line as it stands"
+HEAD = 20  # lines to look at, without blank ones
+TAKEN = "translate reads plain text, one text per line, and tables (TSV, CSV, JSON Lines, Parquet)"
+ANYWAY = "--format plain translates every line as it is"
 
 
 @dataclass(frozen=True)
 class Document:
-    """A kind of document, and what to do with one."""
+    """A kind of document, and what the user can do with it."""
 
     what: str
     advice: str
@@ -33,31 +33,33 @@ class Document:
 
 
 _SEGMENTS = (
-    "Export its source segments as plain text, one a line; "
-    "`dragoman data clean` turns those that are translated already into a table"
+    "Export its source segments as plain text, one per line; "
+    "`dragoman data clean` converts translated segments to a table"
 )
 _SAVE = "Save it as plain text first"
-_EXTRACT = "Extract its text first, one paragraph a line"
+_EXTRACT = "Extract its text first, one paragraph per line"
 XLIFF = Document("an XLIFF document", _SEGMENTS)
 TMX = Document("a TMX translation memory", _SEGMENTS)
 PO = Document("a gettext PO catalogue", _SEGMENTS)
-SUBTITLES = Document("a file of subtitles", "Save the text of the subtitles, one a line, without numbers and times")
+SUBTITLES = Document("a file of subtitles", "Save the text of the subtitles, one per line, without numbers and times")
 HTML = Document("an HTML page", _EXTRACT)
 XML = Document("an XML document", _EXTRACT)
 MARKUP = Document("a document with markup", _EXTRACT)
-RESOURCES = Document("a file of keys and texts", "Save the texts alone, one a line")
-JSON = Document("a JSON document", 'Save its texts one a line, or as .jsonl: one object {"source": "..."} a line')
-JSON_LINES = Document("in JSON Lines", "Call it .jsonl, or give --format jsonl: the key 'source' is translated")
-TABLE = Document("a table, with tabs between its columns", "Call it .tsv, or give --format tsv: column 1 is translated")
-OFFICE = Document("a document of a word processor", _SAVE, is_text=False)
+RESOURCES = Document("a file of keys and texts", "Save only the texts, one per line")
+JSON = Document("a JSON document", 'Save its texts one per line, or as .jsonl: one object {"source": "..."} per line')
+JSON_LINES = Document("in JSON Lines", "Rename it to .jsonl, or use --format jsonl: the key 'source' is translated")
+TABLE = Document(
+    "a table, with tabs between its columns", "Rename it to .tsv, or use --format tsv: column 1 is translated"
+)
+OFFICE = Document("an office document", _SAVE, is_text=False)
 PDF = Document("a PDF document", "Extract its text first, with pdftotext for example", is_text=False)
 RTF = Document("an RTF document", _SAVE, is_text=False)
-ARCHIVE = Document("an archive", "Unpack it and name a file of it", is_text=False)
+ARCHIVE = Document("an archive", "Unpack it and give a file from it", is_text=False)
 ZIP = Document("a ZIP archive (as DOCX, XLSX, ODT and EPUB are)", f"Unpack it, or: {_SAVE.lower()}", is_text=False)
-GZIP = Document("compressed", "Call it .gz, or decompress it first", is_text=False)
-PARQUET = Document("a Parquet table", "Call it .parquet, or give --format parquet", is_text=False)
-UTF_16 = Document("UTF-16 text", "Give --encoding utf-16", is_text=False)
-BINARY = Document("binary", "Give it a text", is_text=False)
+GZIP = Document("compressed", "Rename it to .gz, or decompress it first", is_text=False)
+PARQUET = Document("a Parquet table", "Rename it to .parquet, or use --format parquet", is_text=False)
+UTF_16 = Document("UTF-16 text", "Use --encoding utf-16", is_text=False)
+BINARY = Document("a binary file", "Give it a text file", is_text=False)
 
 _EXTENSIONS = {
     XLIFF: "xlf xliff sdlxliff mxliff mqxliff",
@@ -87,11 +89,11 @@ _BY_BYTES = {
     b"\xfe\xff": UTF_16,
 }
 
-# Lines that stand in one kind of document alone, wherever they stand in it.
+# Lines that occur in one kind of document only, anywhere in it.
 _TIMES = re.compile(r"\s*(?:\d+:)?\d{1,2}:\d{2}[.,]\d{3}\s+-->\s+(?:\d+:)?\d{1,2}:\d{2}[.,]\d{3}\b")
-_TIMES_ALONE = re.compile(rf"{_TIMES.pattern}(?:\s+\w+:\S+)*\s*")  # with the settings of WebVTT
+_TIMES_ALONE = re.compile(rf"{_TIMES.pattern}(?:\s+\w+:\S+)*\s*")  # with WebVTT settings
 _ENTRY = re.compile(r'(?:msgctxt|msgid|msgid_plural|msgstr(?:\[\d+\])?)\s+".*"\s*$')
-# What a document begins with.
+# How a document begins.
 _XML = re.compile(r"<\?xml\b|<!doctype\b|<!--|<(?:html|xliff|tmx|svg|tei|resources)(?=[\s>])", re.IGNORECASE)
 _START_TAG = re.compile(r"<([A-Za-z][\w:.-]*)(?:\s[^<>]*)?>")
 _JSON = re.compile(r'\{\s*"|\[\s*[{"\[]|[\[{]$')
@@ -100,7 +102,7 @@ _XML_KINDS = {"<xliff": XLIFF, "<tmx": TMX, "<html": HTML, "<!doctype html": HTM
 
 
 def document_by_name(name: str) -> Document | None:
-    """The document that a file's extension announces; 'job.xlf.gz' is an XLIFF document too."""
+    """Detect a document by its extension; 'job.xlf.gz' is an XLIFF document too."""
     for suffix in reversed(Path(name).suffixes):
         if kind := BY_EXTENSION.get(suffix[1:].lower()):
             return kind
@@ -110,15 +112,15 @@ def document_by_name(name: str) -> Document | None:
 
 
 def document_by_bytes(beginning: bytes) -> Document | None:
-    """The document that begins with these bytes."""
+    """Detect a document by its first bytes."""
     known = (kind for mark, kind in _BY_BYTES.items() if beginning.startswith(mark))
     return next(known, BINARY if b"\0" in beginning else None)
 
 
 def document_in_table(lines: Sequence[str], format: str) -> Document | None:
-    """The document that a file called a table really is, by its first lines.
+    """Detect a document that was given as a table, by its first lines.
 
-    format  tsv, csv or jsonl. Rows with as many columns each are a table, whatever stands in their cells.
+    format  tsv, csv or jsonl. Rows with equal numbers of columns are a table, whatever their cells contain.
     """
     lines = _outside_quotes(lines) if format == "csv" else lines
     head = [line.strip() for line in lines if line.strip()][:HEAD]
@@ -129,11 +131,11 @@ def document_in_table(lines: Sequence[str], format: str) -> Document | None:
     return None if kind in EXPECTED[format] else kind
 
 
-EXPECTED = {"tsv": (TABLE,), "csv": (), "jsonl": (JSON, JSON_LINES, TABLE)}  # no mistake in a file of this format
+EXPECTED = {"tsv": (TABLE,), "csv": (), "jsonl": (JSON, JSON_LINES, TABLE)}  # fine in a file of this format
 
 
 def _outside_quotes(lines: Sequence[str]) -> list[str]:
-    """The lines of CSV at which a row begins."""
+    """Return the lines of a CSV file at which a row begins."""
     found, inside = [], False
     for line in lines:
         if not inside:
@@ -151,7 +153,7 @@ def _has_columns(head: Sequence[str], format: str) -> bool:
 
 @dataclass
 class PlainText:
-    """Checks lines as they come: `check` raises a DataError as soon as they are seen to be those of a document."""
+    """Checks lines as they are read: `check` raises a DataError as soon as they look like a document."""
 
     name: str
     head: list[str] = field(default_factory=list)
@@ -175,7 +177,7 @@ def _by_line(line: str) -> Document | None:
 
 
 def _by_head(head: Sequence[str]) -> Document | None:
-    """The document that begins with these lines, none of them blank."""
+    """Detect a document by its first lines, without blank ones."""
     first = head[0]
     if first in ("WEBVTT", "[Script Info]"):
         return SUBTITLES
@@ -188,7 +190,7 @@ def _by_head(head: Sequence[str]) -> Document | None:
 
 
 def _is_element(head: Sequence[str]) -> bool:
-    """Whether an element begins on a line of its own, and other elements, or its end, follow: <none> is no element."""
+    """Return whether a tag is alone on the first line and its end or other tags follow; <none> alone is prose."""
     tag = _START_TAG.fullmatch(head[0])
     if tag is None:
         return False
@@ -197,10 +199,10 @@ def _is_element(head: Sequence[str]) -> bool:
 
 
 def _json(head: Sequence[str]) -> Document | None:
-    """Objects and arrays; a footnote [1], a [sound] or a {placeholder} is none."""
+    """Detect JSON objects and arrays; a footnote [1], a [sound] or a {placeholder} is prose."""
     try:
         found = json.loads(head[0]) if head[0][0] in "{[" else None
-    except (ValueError, RecursionError):  # not complete on its line, or no JSON
+    except (ValueError, RecursionError):  # incomplete on this line, or not JSON
         opened = _JSON.match(head[0]) and len(head) > 1 and _JSON_NEXT.match(head[1])
         return JSON if opened else None
     if isinstance(found, list):
@@ -209,6 +211,6 @@ def _json(head: Sequence[str]) -> Document | None:
 
 
 def _is_table(head: Sequence[str]) -> bool:
-    """Whether all lines have as many columns, at least two; one line alone says nothing."""
+    """Return whether there are several lines, all with the same number of columns, at least two."""
     columns = {line.count("\t") for line in head}
     return len(head) > 1 and len(columns) == 1 and columns != {0}

@@ -1,4 +1,4 @@
-"""Public corpora from their usual address: continued where a download stopped, checked before they get their name."""
+"""Download public corpora: interrupted downloads resume, and checksums are verified."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CHUNK = 1 << 16
 
 @dataclass(frozen=True)
 class Corpus:
-    """A zip at a public address and the one member of it that is wanted, both known to the byte."""
+    """A zip file at a public address and the member to extract, with sizes and checksums."""
 
     address: str
     size: int
@@ -69,9 +69,9 @@ def fetch(
     say: Callable[[str], None],
     corpora: Mapping[str, Corpus] = CORPORA,
 ) -> Path:
-    """The file of corpus `name` in `directory`, fetched unless it is there and right.
+    """Download the corpus `name` into `directory`, unless it is there with the right checksum.
 
-    report(bytes so far, all bytes) follows the download; say(sentence) tells what the user should know.
+    report(bytes so far, all bytes) is called during the download, say(sentence) with messages for the user.
     """
     if name not in corpora:
         raise ConfigurationError(
@@ -81,18 +81,18 @@ def fetch(
     path = directory / corpus.file_name
     try:
         if path.exists() and not path.is_file():
-            raise DataError(f"{path} is in the way: it is not a file; move it, or choose another directory")
-        wrong = path.exists() and not _is(path, corpus.member_size, corpus.member_sha256)
+            raise DataError(f"{path} exists and is not a file; move it, or choose another directory")
+        wrong = path.exists() and not _has_checksum(path, corpus.member_size, corpus.member_sha256)
         if path.exists() and not wrong:
-            say(f"{path} is there already, with the right checksum; nothing was fetched.")
+            say(f"{path} exists already and its checksum is right; nothing was downloaded.")
             return path
         directory.mkdir(parents=True, exist_ok=True)
         _fetch(name, corpus, path, report)
-    except OSError as error:  # those of the network are told by _receive
+    except OSError as error:  # network errors are handled in _receive
         raise DataError(f"{name} cannot be stored in {directory}: {error.strerror or error}") from None
     if wrong:
-        say(f"{path} was there, but its content was not that of {name}; it has been replaced.")
-    say(f"{path} is complete, with the right checksum. {corpus.credit}")
+        say(f"{path} had a wrong checksum and was replaced.")
+    say(f"{path} is complete and its checksum is right. {corpus.credit}")
     return path
 
 
@@ -103,32 +103,32 @@ def _fetch(name: str, corpus: Corpus, path: Path, report: Callable[[int, int], N
         _extract(corpus, part, path)
     except DataError as error:
         arrived = part.stat().st_size if part.exists() else 0
-        kept = f"{arrived:,} of {corpus.size:,} bytes are kept: the same command again fetches the rest.\n"
+        kept = f"{arrived:,} of {corpus.size:,} bytes are kept: run the same command again to resume.\n"
         raise DataError(
-            f"{name} could not be fetched: {error}.\n"
+            f"{name} could not be downloaded: {error}.\n"
             f"{kept if 0 < arrived < corpus.size else ''}"
-            f"By hand: download {corpus.address} (sha256 {corpus.sha256}),\n"
-            f"take {corpus.member} out of it and save it as {path} (sha256 {corpus.member_sha256}).\n"
+            f"To do it by hand, download {corpus.address} (sha256 {corpus.sha256}),\n"
+            f"extract {corpus.member} from it and save it as {path} (sha256 {corpus.member_sha256}).\n"
             "A TSV file of your own pairs works as well, and the built-in corpus 'phrases' needs no network."
         ) from None
     part.unlink(missing_ok=True)
 
 
 def _download(corpus: Corpus, part: Path, report: Callable[[int, int], None]) -> None:
-    """The zip, whole and right, in `part`. What an earlier try left there is continued, once, and else begun again."""
+    """Download the zip to `part` and verify it. An earlier partial download is resumed; if that fails, start over."""
     start = part.stat().st_size if part.exists() else 0
     if start < corpus.size:
         start = _receive(corpus, part, start, report)
-    if _is(part, corpus.size, corpus.sha256):
+    if _has_checksum(part, corpus.size, corpus.sha256):
         return
     part.unlink()
     if start == 0:
-        raise DataError("what the server sent has another checksum")
+        raise DataError("the file from the server has a wrong checksum")
     _download(corpus, part, report)
 
 
 def _receive(corpus: Corpus, part: Path, start: int, report: Callable[[int, int], None]) -> int:
-    """Bytes from `start` on, appended to `part`; or all of them, if the server cannot continue. Where they began."""
+    """Append the bytes from `start` on, or all if the server cannot resume; return where they began."""
     response, start = _ask(corpus, start)
     with closing(response):
         if response.length not in (None, corpus.size - start):
@@ -136,7 +136,7 @@ def _receive(corpus: Corpus, part: Path, start: int, report: Callable[[int, int]
         done = start
         report(done, corpus.size)
         with part.open("ab" if start else "wb") as file:
-            # one byte more than expected is asked for, to know a server that sends too much, and never another
+            # read at most one byte more than expected, to notice a server that sends too much
             while chunk := _read(response, min(CHUNK, corpus.size + 1 - done)):
                 file.write(chunk)
                 done += len(chunk)
@@ -150,7 +150,7 @@ def _receive(corpus: Corpus, part: Path, start: int, report: Callable[[int, int]
 
 
 def _ask(corpus: Corpus, start: int) -> tuple[HTTPResponse, int]:
-    """The server's answer, and where it begins: at `start`, or at 0 if the server cannot continue from there."""
+    """Send the request; return the response and where it begins: at `start`, or at 0 if the server cannot resume."""
     headers = {"User-Agent": "dragoman"} | ({"Range": f"bytes={start}-{corpus.size - 1}"} if start else {})
     try:
         response = cast(HTTPResponse, _opener().open(Request(corpus.address, headers=headers), timeout=TIMEOUT))
@@ -173,7 +173,7 @@ def _ask(corpus: Corpus, start: int) -> tuple[HTTPResponse, int]:
 
 
 def _opener() -> OpenerDirector:
-    """HTTP, HTTPS, proxies and redirections. urllib's own opener also reads file: and ftp: addresses."""
+    """Return an opener for HTTP, HTTPS, proxies and redirections; the default one also opens file: and ftp: URLs."""
     opener = OpenerDirector()
     for handler in (
         ProxyHandler,
@@ -196,7 +196,7 @@ def _read(response: HTTPResponse, count: int) -> bytes:
 
 
 def _extract(corpus: Corpus, zipped: Path, path: Path) -> None:
-    """The member under its final name, once it is right. No name or size in the zip is trusted."""
+    """Extract the member, verify it, and rename it. Names and sizes in the zip are not trusted."""
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
         with (
@@ -208,8 +208,8 @@ def _extract(corpus: Corpus, zipped: Path, path: Path) -> None:
             while chunk := member.read(min(CHUNK, left)):
                 file.write(chunk)
                 left -= len(chunk)
-        if not _is(temporary, corpus.member_size, corpus.member_sha256):
-            raise DataError(f"{corpus.member} in the zip has another size or checksum")
+        if not _has_checksum(temporary, corpus.member_size, corpus.member_sha256):
+            raise DataError(f"{corpus.member} in the zip has a wrong size or checksum")
         temporary.replace(path)
     except KeyError:
         raise DataError(f"the zip has no {corpus.member}") from None
@@ -219,11 +219,11 @@ def _extract(corpus: Corpus, zipped: Path, path: Path) -> None:
         temporary.unlink(missing_ok=True)
 
 
-# RuntimeError: encrypted, or a compression Python does not know; ValueError: an offset outside the file.
+# RuntimeError: encrypted, or an unknown compression; ValueError: an offset outside the file.
 _ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError, ValueError)
 
 
-def _is(path: Path, size: int, sha256: str) -> bool:
+def _has_checksum(path: Path, size: int, sha256: str) -> bool:
     if path.stat().st_size != size:
         return False
     with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""The pairs of a corpus as they are encoded: spans masked, and training pairs augmented."""
+"""Prepare the pairs of a corpus for encoding: mask protected spans and augment training pairs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dragoman.graph import Array
 
 
 def masked_pairs(sources: TextStore, references: TextStore, training: Array) -> Iterator[Pair]:
-    """All pairs; only those to train on ([n], true) are augmented, so that scores stay comparable."""
+    """Yield all pairs masked; only training pairs (`training` [n]) are augmented, so that scores stay comparable."""
     chosen = np.flatnonzero(training)
     known = zip(*(store.texts(sampled(chosen)) for store in (sources, references)), strict=True)
     augment = Augmentation([mask_pair(*pair) for pair in known], share_of(len(chosen)))
@@ -26,7 +26,7 @@ def masked_pairs(sources: TextStore, references: TextStore, training: Array) -> 
 def fitting_pairs(
     whole: Iterable[Pair], masked: Iterable[Pair], tokenizers: tuple[Tokenizer, Tokenizer], limits: tuple[int, int]
 ) -> Iterator[Pair]:
-    """The masked pairs, without the stand-ins that were added to those which are longer than the limits, in labels."""
+    """Yield the masked pairs; those longer than the limits, in labels, without their augmentation."""
     for pair, shown in zip(whole, masked, strict=True):
         labels = [tokenizer.encode([text])[0] for tokenizer, text in zip(tokenizers, shown, strict=True)]
         fits = all(len(each) + 2 <= limit for each, limit in zip(labels, limits, strict=True))

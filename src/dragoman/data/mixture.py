@@ -1,4 +1,4 @@
-"""Samples of one part mixed with some of another dataset, which has the same vocabularies."""
+"""Mix the training part of a dataset with samples of another one that has the same vocabularies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dragoman.graph import Array
 
 @dataclass(frozen=True, eq=False)
 class Mixture(Part):
-    """The samples of a part, numbered from 0, then those that are mixed in."""
+    """The samples of a part, followed by those that are mixed in."""
 
     mixed_in: Part = field(kw_only=True)
 
@@ -31,14 +31,14 @@ class Mixture(Part):
             return super().batch(own)
         if not len(own):
             return self.mixed_in.batch(others)
-        return joined(super().batch(own), self.mixed_in.batch(others))
+        return concatenate(super().batch(own), self.mixed_in.batch(others))
 
     def texts(self, side: str) -> Iterator[str]:
         return chain(super().texts(side), self.mixed_in.texts(side))
 
 
 class MixedDataset(Dataset):
-    """A dataset whose training part has samples of another dataset mixed in; `about` tells of its own alone."""
+    """A dataset whose training part includes samples of another one; `about` describes only its own."""
 
     def __init__(self, own: Dataset, mixed_in: Part) -> None:
         super().__init__(own.directory)
@@ -49,10 +49,10 @@ class MixedDataset(Dataset):
         return Mixture(self, own.samples, mixed_in=self.mixed_in) if name == "training" else own
 
 
-def joined(first: Batch, second: Batch) -> Batch:
-    """The sequences of two batches of pairs, one after the other."""
-    source = None if first.source is None or second.source is None else _joined_labels(first.source, second.source)
-    both = _joined_labels(first, second)
+def concatenate(first: Batch, second: Batch) -> Batch:
+    """Concatenate two batches of pairs."""
+    source = None if first.source is None or second.source is None else _concatenate_labels(first.source, second.source)
+    both = _concatenate_labels(first, second)
     targets, weights = (
         None if a is None or b is None else np.concatenate([a, b])
         for a, b in ((first.targets, second.targets), (first.loss_weights, second.loss_weights))
@@ -60,6 +60,6 @@ def joined(first: Batch, second: Batch) -> Batch:
     return Batch(both.labels, both.offsets, targets, weights, source)
 
 
-def _joined_labels(first: Batch, second: Batch) -> Batch:
+def _concatenate_labels(first: Batch, second: Batch) -> Batch:
     offsets = np.concatenate([first.offsets, first.offsets[-1] + second.offsets[1:]])
     return Batch(np.concatenate([first.labels, second.labels]), offsets)

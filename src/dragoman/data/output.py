@@ -1,4 +1,4 @@
-"""Files that get their name when they are complete, compressed if it ends in .gz."""
+"""Write files atomically, compressed if the name ends in .gz."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from dragoman.errors import DataError
 
 
 @contextmanager
-def written(path: Path) -> Iterator[BinaryIO]:
-    """A file of bytes; what was there before stays until this one is whole."""
+def write_atomically(path: Path) -> Iterator[BinaryIO]:
+    """Open a binary file for writing; it replaces an existing file only when it is complete."""
     if path.is_dir():
-        raise DataError(f"{path} could not be written: it is a directory; name a file in it")
+        raise DataError(f"{path} could not be written: it is a directory; give a file name")
     opened = gzip.open if path.suffix.lower() == ".gz" else open
     try:
-        if path.exists() and not path.is_file():  # a device or a pipe is written to, never replaced
+        if path.exists() and not path.is_file():  # write to devices and pipes directly
             with opened(path, "wb") as file:
                 yield cast(BinaryIO, file)
             return
-        place = path.resolve()  # a link stays a link
+        place = path.resolve()  # keep symbolic links
         work = place.with_name(f".{path.name}.part")
         try:
             with opened(work, "wb") as file:
@@ -37,10 +37,10 @@ def written(path: Path) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def written_text(path: Path) -> Iterator[TextIO]:
-    """A file of UTF-8 lines."""
+def write_text_atomically(path: Path) -> Iterator[TextIO]:
+    """Open a UTF-8 text file for writing; it replaces an existing file only when it is complete."""
     with (
-        written(path) as file,
+        write_atomically(path) as file,
         io.TextIOWrapper(file, "utf-8", errors="backslashreplace", newline="\n") as text,
     ):
         yield text

@@ -1,4 +1,4 @@
-"""Pairs of label sequences in memory, as batches are drawn from them."""
+"""Pairs of label sequences in memory, to draw batches from."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Labels = Sequence[int] | Array
 
 
 class LabelPairs:
-    """(source, reference) pairs; references carry their start and end labels."""
+    """(source, reference) pairs; references have start and end labels."""
 
     def __init__(self, pairs: Sequence[tuple[Labels, Labels]]) -> None:
         self.pairs = pairs
@@ -22,7 +22,7 @@ class LabelPairs:
         return len(self.pairs)
 
     def lengths(self) -> Array:
-        """[n, 2] labels of source and reference."""
+        """Return [n, 2]: the number of labels of each source and reference."""
         return np.array([(len(source), len(reference)) for source, reference in self.pairs]).reshape(-1, 2)
 
     def batch(self, items: Array) -> Batch:

@@ -1,4 +1,4 @@
-"""What readers give: samples as text with their place, and an account of every line that could not be used."""
+"""Records that readers yield, with their file and line, and the errors of lines that could not be used."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _no_text = re.compile("[\0\ud800-\udfff]")
 
 
 class Record(NamedTuple):
-    """One sample: its fields (source and reference, or label and text, or text alone) and where they stand.
+    """One sample: its fields (source and reference, or label and text, or text alone), file and line.
 
     `line` is counted from 1: the line where the sample begins, or its row in a file that has no lines (Parquet).
     """
@@ -50,12 +50,12 @@ class Problem:
 
 @dataclass
 class ReadErrors:
-    """Bad lines met while reading: the first one is an error, or all are counted and the first of each kind kept."""
+    """Bad lines found while reading: the first raises an error, or all are counted, with examples of each kind."""
 
     on_bad_line: OnBadLine = "error"
     counts: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[Problem]] = field(default_factory=dict)
-    sink: Callable[[str, str, int, str], None] | None = None  # called for each of them
+    sink: Callable[[str, str, int, str], None] | None = None  # called for each bad line
     untranslated: int = 0  # segments without a translation: skipped and counted, never an error
 
     def __post_init__(self) -> None:
@@ -63,7 +63,7 @@ class ReadErrors:
             raise ConfigurationError(f"--on-bad-line must be error or skip, got '{self.on_bad_line}'")
 
     def add(self, reason: str, file: str, line: int, text: str = "", detail: str = "") -> None:
-        """`reason` is the same words for all lines of that kind; `detail` and `text` are of this line."""
+        """Add a bad line. `reason` is the same for all lines of a kind; `detail` and `text` belong to this line."""
         excerpt = repr(text if len(text) <= EXCERPT else text[:EXCERPT] + "...") if text else ""
         problem = Problem(reason, file, line, detail, excerpt)
         if self.on_bad_line == "error":
@@ -85,7 +85,7 @@ class ReadErrors:
         return self.counts.total()
 
     def lines(self) -> list[str]:
-        """What was skipped, most frequent reason first, with examples; empty when every line was used."""
+        """Report what was skipped, most frequent reason first, with examples; empty if every line was used."""
         lines = []
         if self.untranslated:
             were = "was" if self.untranslated == 1 else "were"
@@ -97,23 +97,23 @@ class ReadErrors:
 
 
 def clean(text: str) -> str:
-    """The text in NFC, without the white space around it."""
+    """Normalize the text to NFC and strip white space."""
     return (text if text.isascii() else unicodedata.normalize("NFC", text)).strip()
 
 
 def make_record(
     values: Sequence[str], names: Sequence[str], file: str, line: int, problems: ReadErrors
 ) -> Record | None:
-    """The fields as a record, or a problem when a field is empty or holds what no text holds."""
+    """Make a record; add a problem and return None if a field is empty or not valid text."""
     fields = tuple([clean(value) for value in values])
     for text in fields:
         if not text or _no_text.search(text):
-            _say_why(fields, names, file, line, problems)
+            _add_problem(fields, names, file, line, problems)
             return None
     return Record(fields, file, line)
 
 
-def _say_why(fields: Sequence[str], names: Sequence[str], file: str, line: int, problems: ReadErrors) -> None:
+def _add_problem(fields: Sequence[str], names: Sequence[str], file: str, line: int, problems: ReadErrors) -> None:
     name, text = next(
         (name, text) for name, text in zip(names, fields, strict=True) if not text or _no_text.search(text)
     )

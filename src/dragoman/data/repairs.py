@@ -1,4 +1,4 @@
-"""Repairs of a corpus: text is put in order, pairs that would harm are taken out, and all of it is accounted for."""
+"""Clean a corpus: normalize its text, remove harmful pairs, and report every change."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from pathlib import Path
 import numpy as np
 
 from dragoman.data.doctor import Corpus, ratio_outliers
-from dragoman.data.output import written_text
+from dragoman.data.output import write_text_atomically
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Array
 
-# What each repair does; the first three change text, the others leave pairs out.
+# What each repair does; the first three change text, the others remove pairs.
 REPAIRS = {
-    "spaces": "white space collapsed, no-break spaces made plain, invisible and control characters removed",
-    "quotes": "curly and angular quotation marks made straight",
-    "dashes": "hyphens and dashes of every length made one of each",
-    "empties": "pairs with an empty side left out",
-    "duplicates": "pairs that were there before left out",
-    "outliers": "pairs with one side far too long for the other left out",
-    "identical": "pairs whose two sides are the same left out",
+    "spaces": "collapse white space, make no-break spaces plain, remove invisible and control characters",
+    "quotes": "replace curly and angular quotation marks by straight ones",
+    "dashes": "use one kind of hyphen and one kind of dash",
+    "empties": "remove pairs with an empty side",
+    "duplicates": "remove repeated pairs",
+    "outliers": "remove pairs with one side far too long for the other",
+    "identical": "remove pairs whose sides are equal",
 }
 UNREADABLE = "unreadable"
 DEFAULT = ("spaces", "quotes", "dashes", "empties", "duplicates", "outliers")
 
-# Line and page separators are white space and become a space; the joiners U+200C and U+200D are spelling and stay.
+# Line and page separators become a space; the joiners U+200C and U+200D belong to spelling and stay.
 INVISIBLE = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\ufeff]")
 QUOTES = str.maketrans({**dict.fromkeys("“”„‟«»", '"'), **dict.fromkeys("‘’‚‛‹›", "'")})
 DASHES = str.maketrans({**dict.fromkeys("‐‑‒−", "-"), **dict.fromkeys("–―", "—")})
@@ -38,7 +38,7 @@ DASHES = str.maketrans({**dict.fromkeys("‐‑‒−", "-"), **dict.fromkeys("�
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a cleaning did: pairs in and out, texts changed by each repair, pairs left out by each."""
+    """The result of a cleaning: pairs read and written, texts changed and pairs removed by each repair."""
 
     read: int
     written: int
@@ -47,15 +47,15 @@ class Outcome:
 
 
 def repair_text(text: str, repairs: Collection[str]) -> tuple[str, list[str]]:
-    """The text in order, and which repairs changed it."""
+    """Repair a text; also return the names of the repairs that changed it."""
     changed = []
-    for name, mended in (
+    for name, repair in (
         ("spaces", lambda t: " ".join(INVISIBLE.sub("", t).split())),
         ("quotes", lambda t: t.translate(QUOTES)),
         ("dashes", lambda t: t.translate(DASHES)),
     ):
         if name in repairs:
-            after = mended(text)
+            after = repair(text)
             if after != text:
                 changed.append(name)
             text = after
@@ -69,9 +69,9 @@ def clean(
     repairs: Collection[str] = DEFAULT,
     unreadable: Iterable[tuple[str, str, int, str]] = (),
 ) -> Outcome:
-    """Write the repaired corpus as TSV, and beside it what was left out, each line with its reason and place.
+    """Write the repaired corpus as TSV, and what was removed to another file, each with its reason, file and line.
 
-    `unreadable` are the lines no pair could be made of: (reason, file, line, text).
+    `unreadable` are the lines that gave no pair: (reason, file, line, text).
     """
     unknown = sorted(set(repairs) - REPAIRS.keys())
     if unknown:
@@ -79,7 +79,7 @@ def clean(
     reasons = _reasons(corpus, repairs)
     changed: Counter[str] = Counter()
     left_out: Counter[str] = Counter()
-    with written_text(out) as kept, written_text(removed) as dropped:
+    with write_text_atomically(out) as kept, write_text_atomically(removed) as dropped:
         for reason, name, number, text in unreadable:
             left_out[UNREADABLE] += 1
             dropped.write(f"{_cell(reason)}\t{name}\t{number}\t{_cell(text)}\n")
@@ -103,7 +103,7 @@ def _repaired(corpus: Corpus, repairs: Collection[str], changed: Counter[str]) -
 
 
 def _reasons(corpus: Corpus, repairs: Collection[str]) -> dict[int, str]:
-    """Why each pair that is left out is left out; the first reason that applies."""
+    """Return the pairs to remove, each with the first reason that applies."""
     reasons: dict[int, str] = {}
     seen: set[bytes] = set()
     sizes = np.zeros((len(corpus), 2), np.int64)
@@ -124,14 +124,14 @@ def _reasons(corpus: Corpus, repairs: Collection[str]) -> dict[int, str]:
 
 
 def _cell(text: str) -> str:
-    """A field of a TSV file has no tabs and no line breaks."""
+    """Replace tabs and line breaks, which a TSV field cannot contain."""
     return re.sub(r"[\t\r\n]+", " ", text)
 
 
 def write_parts(corpus: Corpus, parts: Array, names: Sequence[str], directory: Path) -> dict[str, int]:
-    """One TSV file for each part of a split; none gets its name before all are written. How many pairs each holds."""
+    """Write a TSV file for each part of a split, all or none; return how many pairs each has."""
     with ExitStack() as stack:
-        files = [stack.enter_context(written_text(directory / f"{name}.tsv")) for name in names]
+        files = [stack.enter_context(write_text_atomically(directory / f"{name}.tsv")) for name in names]
         for i, part in enumerate(parts):
             source, reference = (_cell(store.text(i)) for store in corpus.texts)
             files[part].write(f"{source}\t{reference}\n")

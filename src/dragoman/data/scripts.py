@@ -1,6 +1,6 @@
-"""Scripts of letters: which of them a vocabulary was learnt from, and whether a text is in another one.
+"""Detect texts in a script that a vocabulary was not trained on.
 
-A network that has never seen a script still writes fluent sentences for a text in it; they have nothing to do with it.
+For such a text a network still writes fluent sentences, but they have nothing to do with it.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Iterable, Set
 from dataclasses import dataclass
 from functools import lru_cache
 
-SEEN = 0.02  # share of a vocabulary's letters from which on a script was more than a stray word of the corpus
-MOSTLY = 0.5  # share of a text's letters that the vocabulary lacks, from which on the text is in another script ...
-NEARLY_ALL = 0.9  # ... and where they are of its own main script: small vocabularies lack some capitals
-# Where the name of a script ends in the name of a character: OLD PERSIAN SIGN A, ETHIOPIC SYLLABLE HA.
+SEEN = 0.02  # a script with a smaller share of the vocabulary's letters came from stray words
+MOSTLY = 0.5  # a text is in another script if the vocabulary lacks this share of its letters ...
+NEARLY_ALL = 0.9  # ... or this share where they are of its main script: small vocabularies lack some capitals
+# Words that follow the name of the script in a character name: OLD PERSIAN SIGN A, ETHIOPIC SYLLABLE HA.
 _AFTER = frozenset(
     {
         "LETTER",
@@ -40,7 +40,7 @@ _AFTER = frozenset(
     }
 )
 _WIDTHS = ("FULLWIDTH ", "HALFWIDTH ")
-# Letters that belong to no script: signs, and those that every text may borrow.
+# Letters that belong to no script, such as signs.
 _NO_SCRIPT = frozenset(
     {
         "MODIFIER",
@@ -71,7 +71,7 @@ _NO_SCRIPT = frozenset(
 
 @lru_cache(maxsize=1 << 14)
 def script_of(character: str) -> str | None:
-    """The script of a letter, such as 'Latin' or 'Cyrillic'; None for what is no letter of a script."""
+    """Return the script of a letter, such as 'Latin' or 'Cyrillic'; None for other characters."""
     if not character.isalpha():
         return None
     name = unicodedata.name(character, "")
@@ -90,7 +90,7 @@ def script_of(character: str) -> str | None:
 
 @dataclass(frozen=True)
 class Alphabet:
-    """The scripts that a vocabulary was learnt from, the one most of its letters are of, and the letters it has."""
+    """The scripts of a vocabulary, its main script, and its letters."""
 
     scripts: Set[str]
     main: str
@@ -98,7 +98,7 @@ class Alphabet:
 
     @classmethod
     def of(cls, pieces: Iterable[str]) -> Alphabet:
-        """That of a vocabulary's pieces. A script that has few of their letters came in with stray words."""
+        """Make the alphabet of a vocabulary's pieces, without scripts that have few of their letters."""
         letters = Counter(character for piece in pieces for character in piece if script_of(character))
         counts: Counter[str] = Counter()
         for letter, count in letters.items():
@@ -108,7 +108,7 @@ class Alphabet:
         return cls(scripts, main, frozenset(letter for letter in letters if script_of(letter) in scripts))
 
     def unseen_script(self, text: str) -> str | None:
-        """The script of a text that the vocabulary cannot read; None where enough of its letters are known."""
+        """Return the script of a text if the vocabulary lacks most of its letters, else None."""
         text = unicodedata.normalize("NFC", text)
         lacking = {letter for letter in set(text) - self.letters if script_of(letter)}
         if not lacking:

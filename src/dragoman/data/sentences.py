@@ -1,7 +1,7 @@
-"""Long texts cut into sentences, and into pieces that a network has room for; joined, the parts are the text again.
+"""Split texts into sentences, and long sentences into pieces that fit a network; joining the parts gives the text.
 
-Each part keeps the white space after it; white space at the beginning belongs to the first part. A doubtful end is no
-end: two sentences in one part are translated well enough, half a sentence is not.
+Each part keeps the white space after it; white space at the beginning belongs to the first part. In doubt a text is not
+split: two sentences in one part are translated well, half a sentence is not.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections.abc import Callable
 
 _OPENING = frozenset("¿¡«\"“„‘'([{<「『（")
 _CLOSING = r"\"”’'»)\]}」』）"
-# The mark that ends a sentence is looked for where a row of marks begins, or a long row would be read many times.
+# Matching starts at the first of several marks only; otherwise a long row of marks would take quadratic time.
 _ENDS = re.compile(
     rf"(?<![.!?…؟।])(?P<marks>[.!?…؟।]++)[{_CLOSING}]*+\s++"
     rf"|(?P<wide>[。！？]++[{_CLOSING}]*+\s*+)"  # Chinese and Japanese put no space between sentences
     r"|\n\s*+"
 )
-# Words whose full stop ends no sentence; those in the second list only if a number follows.
+# Words whose full stop does not end a sentence; those in the second list only before a number.
 _ABBREVIATION = re.compile(
     "mrs?|ms|messrs|dra?|prof|ste?|[js]r|sra|srta|sres|dña|rev|hon|gen|col|capt|lt|sgt|gob|pres|lic|ing|arq|uds?|vds?|ee|"
     "uu|ej|etc|cf|vs|approx|aprox|dept|dpto|inc|ltd|co|corp|bros|av|avda|gral",
@@ -25,7 +25,7 @@ _ABBREVIATION = re.compile(
 )
 _BEFORE_NUMBER = re.compile("nº?|no|n[uú]m|pp?|págs?|art|fig|vol|cap|ch|sec|eq|ca?|tel", re.IGNORECASE)
 _LAST_WORD = re.compile(r"[\w.]+$")
-_LONGEST = 10  # characters of a last word that are looked at: more than any abbreviation has
+_LONGEST = 10  # characters of the last word to look at: longer than any abbreviation
 _DOTTED = re.compile(r"(?:[^\W\d]{1,2}\.)+[^\W\d]{1,2}")
 _LIST_NUMBER = re.compile(r"\s*+\d{1,3}")
 # Where a sentence may be cut: after a mark, and where a dash joins or opens a clause ("fue —dijo— así").
@@ -34,7 +34,7 @@ _SPACES = re.compile(r"(?<=\S)\s++")
 
 
 def split_sentences(text: str) -> list[str]:
-    """The sentences of a text. A blank line ends one too; a single line break is white space."""
+    """Split a text into sentences. A blank line ends one too; a single line break is white space."""
     parts = []
     start, beginning = 0, len(text) - len(text.lstrip())
     for match in _ENDS.finditer(text, beginning):
@@ -46,11 +46,11 @@ def split_sentences(text: str) -> list[str]:
 
 
 def pieces(text: str, fits: Callable[[str], bool]) -> list[str]:
-    """The text if it fits; otherwise its sentences; a sentence that does not fit is cut further.
+    """Return the text if it fits, otherwise its sentences; a sentence that does not fit is cut further.
 
     It is cut after , ; : or at a dash, else at a space, else anywhere; a single character is a piece even if it does
-    not fit. What begins a text that fits must fit too. `fits` is asked a few times for each piece and, the first
-    apart, about texts at most twice as long as what fits: the work grows with the text and no faster.
+    not fit. `fits` must be monotone: a prefix of a text that fits must fit too. After the first call, `fits` is called
+    a few times per piece with texts at most twice as long as what fits, so the work is linear in the text.
     """
     if fits(text):
         return [text]
@@ -58,7 +58,7 @@ def pieces(text: str, fits: Callable[[str], bool]) -> list[str]:
 
 
 def _ends_sentence(text: str, start: int, match: re.Match[str]) -> bool:
-    """Whether the sentence that began at `start` ends with this match."""
+    """Return whether the sentence that began at `start` ends with this match."""
     if match["wide"] or match[0].count("\n") > 1:
         return True
     if not match["marks"] or not _begins_sentence(text[match.end() : match.end() + 3]):
@@ -67,13 +67,13 @@ def _ends_sentence(text: str, start: int, match: re.Match[str]) -> bool:
 
 
 def _begins_sentence(text: str) -> bool:
-    """Upper case, a digit, an opening mark, a letter of a script without cases; a dash counts for what it opens."""
+    """Return whether a text begins with a character that can begin a sentence, after an optional dash."""
     first = text.lstrip("—–-")[:1]
     return first in _OPENING or (first.isalnum() and not first.islower())
 
 
 def _abbreviates(text: str, start: int, stop: int, before_number: bool) -> bool:
-    """Whether the full stop at `stop` belongs to its word: Dr. or etc., an initial, e.g., EE.UU., the 1. of a list."""
+    """Return whether the full stop at `stop` belongs to its word: Dr., etc., initials, EE.UU., list numbers."""
     found = _LAST_WORD.search(text, max(start, stop - _LONGEST), stop)
     word = found[0] if found else ""
     return bool(
@@ -93,20 +93,20 @@ def _cut(sentence: str, fits: Callable[[str], bool]) -> list[str]:
         if stop < len(sentence):
             guess = stop - start
             better = _best_cut(sentence, start, stop)
-            stop = better if fits(sentence[start:better]) else stop  # a `fits` that is not quite monotone is forgiven
+            stop = better if fits(sentence[start:better]) else stop  # in case `fits` is not quite monotone
         parts.append(sentence[start:stop])
         start = stop
     return parts
 
 
 def _longest_fit(text: str, start: int, guess: int, fits: Callable[[str], bool]) -> int:
-    """Where the longest part that begins at `start` and fits stops: up from a guess in growing steps, then halving."""
+    """Find the end of the longest part from `start` that fits: growing steps from a guess, then bisection."""
     known, size = start + 1, guess
     while fits(text[start : start + size]):
         known = start + size
         if known >= len(text):
             return len(text)
-        size += size // 4 + 1  # pieces of one text are about equally long
+        size += size // 4 + 1  # the pieces of a text have similar lengths
     beyond = min(start + size, len(text))
     while beyond - known > 1:
         middle = (known + beyond) // 2
@@ -118,7 +118,7 @@ def _longest_fit(text: str, start: int, guess: int, fits: Callable[[str], bool])
 
 
 def _best_cut(text: str, start: int, stop: int) -> int:
-    """The last good place to cut, up to `stop`."""
+    """Find the last good place to cut, up to `stop`."""
     window = text[start:stop]
     clauses = [match.end() for match in _CLAUSES.finditer(window)]
     if not clauses and text[stop].isspace():

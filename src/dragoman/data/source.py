@@ -1,4 +1,4 @@
-"""A file as it lies there: maybe compressed, maybe standard input, read in bounded memory, decoded line by line."""
+"""Read a file or standard input, compressed or not, line by line in bounded memory."""
 
 from __future__ import annotations
 
@@ -19,21 +19,22 @@ from typing import Any, BinaryIO, NamedTuple, cast
 from dragoman.data.records import ReadErrors
 from dragoman.errors import ConfigurationError, DataError
 
-LONGEST_LINE = 1 << 20  # characters; a longer line is no sentence, and must not fill the memory
+LONGEST_LINE = 1 << 20  # characters; a longer line is not a sentence and must not fill the memory
 COMPRESSIONS = (".gz", ".xz", ".bz2", ".zst")
 STANDARD_INPUT = "-"
 NO_CHARACTER_SETS = ("idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape")
 
 NAME_ENCODING = "name its encoding, for example --encoding latin-1"
 
-UNDECODABLE = "\udc80"  # stands where bytes could not be decoded; no decoder gives it for valid text
+UNDECODABLE = "\udc80"  # replaces undecodable bytes; valid text never decodes to it
 codecs.register_error("dragoman.undecodable", lambda error: (UNDECODABLE, cast(UnicodeDecodeError, error).end))
 
 
 class Line(NamedTuple):
     """One line of a file, counted from 1, without its end; `fault` says why it cannot be used as text.
 
-    Of a line that is too long only its quotes are kept, paired off: enough for CSV to know if a field is still open.
+    A line that is too long keeps only one quote if it has an odd number of them: enough for CSV to know if a field is
+    still open.
     """
 
     number: int
@@ -42,13 +43,13 @@ class Line(NamedTuple):
 
     @property
     def advice(self) -> str:
-        """What to do about the fault, if that is known."""
+        """What the user can do about the fault, if that is known."""
         return NAME_ENCODING if self.fault.startswith("not ") else ""
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where text comes from: a path, or '-' for standard input."""
+    """A text file to read: a path, or '-' for standard input."""
 
     name: str
     encoding: str = "utf-8"
@@ -57,7 +58,7 @@ class Source:
         if not self.name or "\0" in self.name:
             raise ConfigurationError(f"{self.name!r} is not a file name; give a path, or - for standard input")
         try:
-            "a".encode(self.encoding)  # a LookupError also for codecs that are not of text
+            "a".encode(self.encoding)  # raises LookupError also for codecs that are not text encodings
             known = codecs.lookup(self.encoding).name.replace("-", "_") not in NO_CHARACTER_SETS
         except (LookupError, ValueError):
             known = False
@@ -76,23 +77,23 @@ class Source:
 
     @property
     def extension(self) -> str:
-        """The extension that tells the format, in lower case: 'tsv' for pairs.TSV.gz."""
+        """The extension without compression, in lower case: 'tsv' for pairs.TSV.gz."""
         suffixes = [suffix.lower() for suffix in Path(self.name).suffixes]
         while suffixes and suffixes[-1] in COMPRESSIONS:
             suffixes.pop()
         return suffixes[-1][1:] if suffixes else ""
 
     @property
-    def passes_once(self) -> bool:
-        """Whether the bytes are gone once read: standard input and named pipes."""
+    def is_single_pass(self) -> bool:
+        """Whether it can be read only once: standard input and named pipes."""
         try:
             return self.name == STANDARD_INPUT or Path(self.name).is_fifo()
-        except OSError:  # opening it will say what is wrong
+        except OSError:  # opening it will report the error
             return False
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
-        """The bytes, decompressed. What the file system or the decompressor dislikes becomes a DataError."""
+        """Open the decompressed bytes. Errors of the file system or the decompressor become a DataError."""
         try:
             if self.name == STANDARD_INPUT:
                 yield _standard_input()
@@ -110,7 +111,7 @@ class Source:
             raise DataError(f"{self.shown} cannot be read{how}: {error}") from None
 
     def lines(self, problems: ReadErrors) -> Iterator[tuple[int, str]]:
-        """(line number, text) of the lines that are text; the others are problems."""
+        """Yield (line number, text) of the lines that are valid text; add the others to `problems`."""
         for line in self.physical_lines():
             if line.fault:
                 problems.add(line.fault, self.shown, line.number, line.text, line.advice)
@@ -118,7 +119,7 @@ class Source:
                 yield line.number, line.text
 
     def physical_lines(self) -> Iterator[Line]:
-        """All lines, good or not, in bounded memory. An empty file is an error."""
+        """Yield all lines, valid or not, in bounded memory. An empty file is an error."""
         with self.open() as stream, self._decoded(stream) as text:
             number, line = 1, text.readline(LONGEST_LINE + 1).removeprefix("\ufeff")
             if not line:
@@ -151,7 +152,7 @@ def _without_end(line: str) -> str:
 
 
 def _discard_line(line: str, text: io.TextIOWrapper) -> int:
-    """Read to the end of the line that began with `line`; the number of quotes passed over."""
+    """Skip the rest of a line; return the number of quotes in it."""
     quotes = 0
     while line and not line.endswith("\n"):
         line = text.readline(LONGEST_LINE)
@@ -184,7 +185,7 @@ def _decompressed(raw: BinaryIO, compression: str, name: str) -> Iterator[Binary
 
 
 def require_extra(module: str, file: str, what: str) -> Any:
-    """The module of an optional dependency, or an error that says how to install it."""
+    """Import an optional dependency; the error says how to install it."""
     try:
         return importlib.import_module(module)
     except ImportError:
@@ -193,7 +194,7 @@ def require_extra(module: str, file: str, what: str) -> Any:
 
 
 class _Zstd(io.RawIOBase):
-    """Zstandard frames, one after the other. (The package's own reader takes a file cut short for a complete one.)"""
+    """Decompress Zstandard frames. (The reader of the package does not notice a truncated file.)"""
 
     def __init__(self, raw: BinaryIO, name: str) -> None:
         self._zstandard = require_extra("zstandard", name, ".zst")
@@ -209,7 +210,7 @@ class _Zstd(io.RawIOBase):
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
         while not self._pending:
-            # few bytes at a time: each may stand for 32 KiB
+            # few bytes at a time: each may decompress to 32 KiB
             compressed = self._compressed or self._raw.read(256)
             if not compressed:
                 if self._inside:

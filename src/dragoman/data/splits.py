@@ -1,4 +1,4 @@
-"""Training, validation and testing parts."""
+"""Split samples into training, validation and testing parts."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ from dragoman.graph import Array
 
 TRAINING, VALIDATION, TESTING = 0, 1, 2
 PARTS = ("training", "validation", "testing")
-DEFAULT_SHARES = (0.9, 0.05, 0.05)  # of the commands; `Splitting` defaults to those of the thesis
-FILES = b"data split"  # purpose of a split that is written to files, which a training may then split again
+DEFAULT_SHARES = (0.9, 0.05, 0.05)  # default of the commands; `Splitting` defaults to the shares of the thesis
+FILES = b"data split"  # purpose of a split that is written to files
 SPLIT_BEFORE = "The file may have been split with this seed before, or a few sources occur often: try another --seed"
-FAR = 0.25  # of its expected size that a part misses before it is worth a warning ...
-BY_CHANCE = 1e-3  # probability that a part gets nothing; below it, few pairs are not the reason
-CHANCE = 4.0  # ... if it is also more than so many standard deviations of as many independent draws
+FAR = 0.25  # warn if the size of a part is off by more than this share of its expected size ...
+BY_CHANCE = 1e-3  # if an empty part is less probable than this, few pairs are not the reason
+CHANCE = 4.0  # ... and by more than this many standard deviations of independent draws
 
 
 @dataclass(frozen=True)
 class Splitting:
-    """How samples are dealt out.
+    """How samples are split.
 
-    grouped    all samples with the same source sentence go to one part, so that no test sentence was trained on; the
-               shares are then met on average
-    by sample  every sample by itself, exact shares, as the thesis does; sentences with several translations leak
+    by source  all samples with the same source go to one part, so that no test sentence was trained on; the shares hold
+               on average
+    by sample  each sample is split by itself, with exact shares, as in the thesis; sentences with several translations
+               leak from training to testing
     """
 
     shares: tuple[float, float, float] = (0.6, 0.2, 0.2)
@@ -46,7 +47,7 @@ class Splitting:
 
 
 def as_shares(numbers: Sequence[float]) -> tuple[float, float, float]:
-    """Three shares that add up to 1 or, in per cent, to 100."""
+    """Check three shares that add up to 1, or to 100 in percent, and return them as shares of 1."""
     whole = 100 if abs(sum(numbers) - 100) <= 1e-6 else 1
     shares = [number / whole for number in numbers]
     if len(shares) != 3 or not (min(shares) >= 0 and abs(sum(shares) - 1) <= 1e-9 and shares[0] > 0):
@@ -61,32 +62,32 @@ def as_shares(numbers: Sequence[float]) -> tuple[float, float, float]:
 def assign_parts(
     sources: Iterable[str], splitting: Splitting, held_out: Collection[str] = (), purpose: bytes = b""
 ) -> Array:
-    """[n] the part of each sample: 0 training, 1 validation, 2 testing. Sources held out are always in testing.
+    """Return [n], the part of each sample: 0 training, 1 validation, 2 testing. Sources held out are always in testing.
 
-    Splits by source of different purposes are independent, also when their seeds are equal: each file that `data split`
-    writes has sources of every part of a training. (Splits by sample depend on the number of samples already.)
+    Splits by source for different purposes are independent even with equal seeds, so a file that `data split` wrote can
+    be split again. (Splits by sample depend on the number of samples anyway.)
     """
     held = frozenset(map(collapsed, held_out))
-    groups = array_of_groups(sources, splitting, held, purpose)
+    groups = group_numbers(sources, splitting, held, purpose)
     if splitting.by == "source":
         bounds = np.cumsum(splitting.shares[:2])
         parts = np.searchsorted(bounds, groups, side="right").astype(np.uint8)
     else:
-        parts = _exact(len(groups), splitting)
+        parts = _split_by_sample(len(groups), splitting)
     parts[groups == HELD] = TESTING
     return parts
 
 
 def collapsed(text: str) -> str:
-    """What a network would see of a text's white space: texts that differ in nothing else are the same sentence."""
+    """Collapse white space, as tokenizers do: texts that differ in white space only are the same sentence."""
     return " ".join(text.split())
 
 
 HELD = 2.0  # a group number beyond all shares
 
 
-def array_of_groups(sources: Iterable[str], splitting: Splitting, held: Collection[str], purpose: bytes = b"") -> Array:
-    """[n] a number in [0, 1) that depends on the source sentence, the seed and the purpose; 2 for those held out."""
+def group_numbers(sources: Iterable[str], splitting: Splitting, held: Collection[str], purpose: bytes = b"") -> Array:
+    """Return [n], a number in [0, 1) from the hash of source, seed and purpose; HELD for sources held out."""
     salt = splitting.seed.to_bytes(8, "little", signed=True)
 
     def number(source: str) -> float:
@@ -97,8 +98,8 @@ def array_of_groups(sources: Iterable[str], splitting: Splitting, held: Collecti
     return np.fromiter(numbers, np.float64)
 
 
-def _exact(samples: int, splitting: Splitting) -> Array:
-    """Shares rounded down, the rest to testing: 118,964 samples become 71,378, 23,792 and 23,794."""
+def _split_by_sample(samples: int, splitting: Splitting) -> Array:
+    """Split with shares rounded down, the rest to testing: 118,964 samples become 71,378, 23,792 and 23,794."""
     first, second = (int(samples * share + 1e-9) for share in splitting.shares[:2])
     order = np.random.default_rng([splitting.seed, samples]).permutation(samples)
     parts = np.full(samples, TESTING, np.uint8)
@@ -142,7 +143,7 @@ def unusual_parts(
 
 
 def _is_far(count: int, share: float, total: int) -> bool:
-    """Whether a part misses its share by much; the fewer samples, the more may be chance."""
+    """Return whether the size of a part is far from its share; with few samples more may be chance."""
     expected = share * total
     deviation = math.sqrt(expected * (1 - share))
     return abs(count - expected) > max(FAR * expected, CHANCE * deviation)

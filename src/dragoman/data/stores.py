@@ -1,4 +1,4 @@
-"""Sequences on disk, one after the other, read through memory maps: a corpus need not fit in memory."""
+"""Store sequences in memory-mapped files: a corpus need not fit in memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OFFSET = np.dtype("<i8")
 
 
 class StoreWriter:
-    """Appends items to `name.data` and keeps where each begins for `name.offsets`."""
+    """Append items to `name.data`, and write their offsets to `name.offsets` at the end."""
 
     def __init__(self, path: Path, item_size: int) -> None:
         self._data = path.with_suffix(".data").open("wb")
@@ -40,15 +40,13 @@ class StoreWriter:
 
 
 class Store:
-    """Items by number; `gather` copies many at once, packed."""
+    """Read items by number; `gather` copies many at once, packed."""
 
     def __init__(self, path: Path, dtype: np.dtype[np.generic]) -> None:
         self.offsets: Array = _mapped(path.with_suffix(".offsets"), OFFSET)
         self.data: Array = _mapped(path.with_suffix(".data"), dtype)
         if not len(self.offsets) or self.offsets[-1] != len(self.data):
-            raise FileFormatError(
-                f"{path}: data and offsets do not belong together; delete the directory and try again"
-            )
+            raise FileFormatError(f"{path}: data and offsets do not match; delete the directory and try again")
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -63,7 +61,7 @@ class Store:
         return lengths
 
     def gather(self, items: Array) -> tuple[Array, Array]:
-        """(the items one after the other, their offsets [len(items) + 1])"""
+        """Return the items packed, and their offsets [len(items) + 1]."""
         starts, lengths = self.offsets[items], self.lengths(items)
         offsets = np.zeros(len(items) + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])

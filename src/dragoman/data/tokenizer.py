@@ -1,9 +1,9 @@
 """Tokenizers: text to labels and back without loss, on the `tokenizers` library.
 
 A word carries its leading space as the mark U+2581, so spacing around punctuation comes back exactly: "it's 3.14, ¿no?"
-is split into ▁it ' s ▁3 . 14 , ▁¿ no ?, and pieces joined with marks turned into spaces are the text again. Text is
-NFC-normalised, white space collapsed, surrounding white space removed. Special labels are not words of the text:
-nothing a user writes can produce them.
+is split into ▁it ' s ▁3 . 14 , ▁¿ no ?, and joining the pieces and replacing the marks by spaces restores the text.
+Text is NFC-normalized, runs of white space become one space, surrounding white space is removed. No text can produce
+special labels.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from dragoman.graph import Array
 
 Kind = Literal["wordpiece", "bpe", "unigram", "words", "characters"]
 SPECIAL = {PAD: "[PAD]", UNKNOWN: "[UNK]", START: "[START]", END: "[END]"}
-FIRST = len(SPECIAL)
-MARK = "\u2581"  # stands for the space before a word
-SHOWN_UNKNOWN = "\u2047"  # what a reader sees for a label that stands for no text
+FIRST_PIECE = len(SPECIAL)
+MARK = "\u2581"  # the space before a word
+SHOWN_UNKNOWN = "\u2047"  # how an unknown label is shown
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
-LONGEST_PIECE = 64  # letters in a row that are looked at together
-# Below U+0300 there are no combining marks, which Python does not count among the letters of a word, and nothing that
-# NFC would change: Python finds the same words there, eight times as fast.
+LONGEST_PIECE = 64  # longest run of letters in one word
+# Below U+0300 there are no combining marks (which Python's \w does not match) and nothing that NFC would change:
+# Python's regular expressions find the same words there, eight times as fast.
 _BEYOND = re.compile(r"[^\t-\r -\u02ff]")
 _WORD = re.compile(rf"\w{{1,{LONGEST_PIECE}}}|[^\w\s]")
 SMALLEST, LARGEST = 300, 16_000
-MOST = 10_000_000  # the library makes room for all labels that are asked for before it learns the first
+MOST = 10_000_000  # the library allocates memory for the requested size before training
 FREQUENT = 5
 
 
@@ -49,48 +49,48 @@ class Tokenizer:
 
     @property
     def size(self) -> int:
-        """v, the number of labels."""
+        """Number of labels, v."""
         return int(self.engine.get_vocab_size(with_added_tokens=False))
 
     @property
     def has_bytes(self) -> bool:
-        """Whether characters it has never seen are spelled out in bytes."""
+        """Whether unknown characters are encoded as bytes."""
         return self.engine.token_to_id(BYTES[0]) is not None
 
     @classmethod
     def train(
         cls, texts: Iterable[str], kind: Kind = "wordpiece", size: int | None = None, frequent: int = FREQUENT
     ) -> Tokenizer:
-        """Learn the pieces of some texts. Without a size: as many as there are words seen `frequent` times or more.
+        """Train a tokenizer. The default size is the number of words that occur at least `frequent` times.
 
-        Unigram may stop below the size; the others reach it when the texts have enough pieces.
+        Unigram may stay below the size; the others reach it if the texts have enough pieces.
         """
         if kind not in get_args(Kind):
-            raise ConfigurationError(f"there is no tokenizer '{kind}'; choose one of {', '.join(get_args(Kind))}")
+            raise ConfigurationError(f"unknown tokenizer '{kind}'; available: {', '.join(get_args(Kind))}")
         if size is not None and size > MOST:
             raise ConfigurationError(f"a vocabulary has at most {MOST:,} labels, got {size:,}")
         counts = count_words(texts)
         if not counts:
             raise DataError("there is no text to train a tokenizer on")
         alphabet = sorted({character for word in counts for character in word})
-        wanted = derived_size(counts, frequent) if size is None else size
-        least = FIRST + len(_base_pieces(kind, alphabet))
+        wanted = default_size(counts, frequent) if size is None else size
+        least = FIRST_PIECE + len(_base_pieces(kind, alphabet))
         if wanted < least:
             if size is not None:
                 raise ConfigurationError(
                     f"a {kind} vocabulary of {size} labels is too small: this text needs at least {least} "
-                    f"({FIRST} special labels and every character by itself)"
+                    f"({FIRST_PIECE} special labels and every character by itself)"
                 )
             wanted = least
-        return cls(_assembled(kind, _learned(kind, counts, alphabet, wanted)))
+        return cls(_assemble(kind, _learn(kind, counts, alphabet, wanted)))
 
     def encode(self, texts: Sequence[str]) -> list[Array]:
-        """The labels of each text, without start and end: int32 arrays."""
+        """Encode each text as an int32 array of labels, without start and end labels."""
         encodings = self.engine.encode_batch_fast(list(texts), add_special_tokens=False)
         return [np.array(encoding.ids, np.int32) for encoding in encodings]
 
     def decode(self, sequences: Iterable[Sequence[int] | Array]) -> list[str]:
-        """The text of each sequence of labels; pad, start and end are not text, an unknown is shown as one mark."""
+        """Decode each sequence of labels; pad, start and end are left out, unknown labels become one mark."""
         texts = []
         for labels in sequences:
             runs = _split_at_unknowns([int(label) for label in labels])
@@ -98,17 +98,17 @@ class Tokenizer:
         return [text.removeprefix(" ") for text in texts]
 
     def pieces(self, labels: Iterable[int]) -> list[str]:
-        """Each label as it looks: the piece it stands for."""
+        """Return the piece of each label."""
         return [self.engine.id_to_token(int(label)) or SHOWN_UNKNOWN for label in labels]
 
-    def learnt_pieces(self) -> list[str]:
-        """The pieces that come from the texts it was trained on: no special labels, no bytes."""
+    def learned_pieces(self) -> list[str]:
+        """Return the pieces learned from the training texts, without special labels and bytes."""
         known = self.engine.get_vocab(with_added_tokens=False)
         left_out = {*SPECIAL.values(), *(BYTES if self.has_bytes else ())}
         return [piece for piece in known if piece not in left_out]
 
     def unknown_in(self, texts: Sequence[str]) -> int:
-        """How many pieces of these texts it has no label for."""
+        """Count the pieces of these texts that have no label."""
         return sum(int((labels == UNKNOWN).sum()) for labels in self.encode(texts))
 
     def save(self, path: Path) -> None:
@@ -124,7 +124,7 @@ class Tokenizer:
     def load(cls, path: Path) -> Tokenizer:
         try:
             engine = Engine.from_str(path.read_text(encoding="utf-8"))
-        except Exception as error:  # the library raises plain Exception for whatever is wrong in the file
+        except Exception as error:  # the library raises plain Exception for any mistake in the file
             raise FileFormatError(f"{path} cannot be read as a tokenizer: {error}") from None
         found = [engine.id_to_token(label) for label in SPECIAL]
         if found != list(SPECIAL.values()):
@@ -133,7 +133,7 @@ class Tokenizer:
 
 
 def count_words(texts: Iterable[str]) -> Counter[str]:
-    """How often each word (with its space mark) and each punctuation mark occurs."""
+    """Count each word (with its space mark) and each punctuation mark."""
     normalizer, splitter = _normalizer(), _splitter("words")
     counts: Counter[str] = Counter()
     for text in texts:
@@ -143,7 +143,7 @@ def count_words(texts: Iterable[str]) -> Counter[str]:
 
 
 def word_splitter() -> Callable[[str], list[str]]:
-    """What finds the words and punctuation marks of a text, those of `count_words`, without their space marks."""
+    """Return a function that splits a text into words and punctuation marks like `count_words`, without space marks."""
     normalizer, splitter = _normalizer(), _splitter("words")
 
     def split(text: str) -> list[str]:
@@ -155,8 +155,8 @@ def word_splitter() -> Callable[[str], list[str]]:
     return split
 
 
-def derived_size(counts: Counter[str], frequent: int = FREQUENT) -> int:
-    """A vocabulary as large as the number of words seen at least `frequent` times, within bounds."""
+def default_size(counts: Counter[str], frequent: int = FREQUENT) -> int:
+    """Return the number of words that occur at least `frequent` times, within bounds."""
     return max(SMALLEST, min(LARGEST, sum(count >= frequent for count in counts.values())))
 
 
@@ -172,7 +172,7 @@ def _normalizer() -> Any:
 
 
 def _splitter(kind: Kind) -> Any:
-    """Words and punctuation marks, each with the mark of the space before it; or single characters."""
+    """Return a splitter into words and punctuation marks, each with its space mark; or into characters."""
     piece = "." if kind == "characters" else rf"{MARK}?(\w{{1,{LONGEST_PIECE}}}|[^\w{MARK}])"
     return pre_tokenizers.Sequence(
         [
@@ -183,7 +183,7 @@ def _splitter(kind: Kind) -> Any:
 
 
 def _base_pieces(kind: Kind, alphabet: Sequence[str]) -> list[str]:
-    """What guarantees that every text over the alphabet can be written."""
+    """Return the pieces that make every text over the alphabet encodable."""
     characters = list(dict.fromkeys([MARK, *alphabet]))
     if kind == "wordpiece":
         return characters + [f"##{character}" for character in alphabet]
@@ -192,15 +192,15 @@ def _base_pieces(kind: Kind, alphabet: Sequence[str]) -> list[str]:
     return characters if kind == "characters" else []
 
 
-def _learned(kind: Kind, counts: Counter[str], alphabet: Sequence[str], size: int) -> Any:
-    """The model of a trained vocabulary of at most `size` labels: special labels, base pieces, learnt pieces."""
+def _learn(kind: Kind, counts: Counter[str], alphabet: Sequence[str], size: int) -> Any:
+    """Train a model of at most `size` labels: special labels, base pieces, learned pieces."""
     special, base = list(SPECIAL.values()), _base_pieces(kind, alphabet)
     if kind == "characters":
         return models.WordLevel(_numbered(special + base), SPECIAL[UNKNOWN])
     if kind == "words":
         frequent = [word for word, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
         return models.WordLevel(_numbered((special + frequent)[:size]), SPECIAL[UNKNOWN])
-    trained = _trained_engine(kind, counts, alphabet, size - FIRST - len(base) + len(alphabet))
+    trained = _trained_engine(kind, counts, alphabet, size - FIRST_PIECE - len(base) + len(alphabet))
     if kind == "wordpiece":
         pieces = sorted(trained["vocab"], key=lambda piece: int(trained["vocab"][piece]))
         vocabulary = _numbered((list(dict.fromkeys(special + base + pieces)))[:size])
@@ -211,7 +211,7 @@ def _learned(kind: Kind, counts: Counter[str], alphabet: Sequence[str], size: in
 
 
 def _bpe(first: list[str], merges: list[tuple[str, str]], size: int) -> Any:
-    """As many merges, in the order they were learnt, as fit into the size."""
+    """Keep as many merges, in the order they were learned, as fit into the size."""
     pieces = dict.fromkeys(first)
     kept = []
     for left, right in merges:
@@ -222,11 +222,11 @@ def _bpe(first: list[str], merges: list[tuple[str, str]], size: int) -> Any:
     return models.BPE(_numbered(list(pieces)), kept, unk_token=SPECIAL[UNKNOWN], byte_fallback=True)
 
 
-def _unigram(special: list[str], base: list[str], learnt: list[tuple[str, float]], size: int) -> Any:
-    """Bytes and letters the trainer did without get a score below all others."""
-    scores = {piece: round(score, 6) for piece, score in learnt if piece not in special}
+def _unigram(special: list[str], base: list[str], learned: list[tuple[str, float]], size: int) -> Any:
+    """Give bytes and letters that the trainer left out a score below all others."""
+    scores = {piece: round(score, 6) for piece, score in learned if piece not in special}
     lowest = min(scores.values())
-    spread = 1e-4 * len(base)  # the trainer ranks the letters it did without in the order of a hash: here all the same
+    spread = 1e-4 * len(base)  # the trainer ranks unused letters in hash order: make their scores equal
     scores = {p: lowest if len(p) == 1 and s <= lowest + spread else s for p, s in scores.items()}
     ranked = dict(sorted(scores.items(), key=lambda item: (-item[1], item[0])))
     scored = dict.fromkeys(special, 0.0) | {piece: scores.get(piece, round(lowest - 10, 6)) for piece in base} | ranked
@@ -246,7 +246,7 @@ def _trained_engine(kind: Kind, counts: Counter[str], alphabet: Sequence[str], s
     elif kind == "bpe":
         engine = Engine(models.BPE())
         trainer = trainers.BpeTrainer(vocab_size=size, initial_alphabet=letters, show_progress=False)
-    else:  # its alphabet counts twice: each letter also as a continuation
+    else:  # the alphabet counts twice: each letter also as a continuation
         engine = Engine(models.WordPiece(unk_token=unknown))
         trainer = trainers.WordPieceTrainer(
             vocab_size=size + len(letters),
@@ -261,7 +261,7 @@ def _trained_engine(kind: Kind, counts: Counter[str], alphabet: Sequence[str], s
 
 
 def _repeated(counts: Counter[str]) -> Iterator[str]:
-    """Words as often as they occur, a few hundred to a line."""
+    """Yield the words as often as they occur, up to 500 per line."""
     for word in sorted(counts):
         remaining = counts[word]
         while remaining > 0:
@@ -273,7 +273,7 @@ def _numbered(pieces: Sequence[str]) -> dict[str, int]:
     return {piece: label for label, piece in enumerate(dict.fromkeys(pieces))}
 
 
-def _assembled(kind: Kind, model: Any) -> Engine:
+def _assemble(kind: Kind, model: Any) -> Engine:
     engine = Engine(model)
     engine.normalizer = _normalizer()
     engine.pre_tokenizer = _splitter(kind)
@@ -287,11 +287,11 @@ def _assembled(kind: Kind, model: Any) -> Engine:
 
 
 def _split_at_unknowns(labels: Sequence[int]) -> list[list[int]]:
-    """Runs of labels that stand for text, cut wherever an unknown stands."""
+    """Split at unknown labels into runs of pieces; other special labels are dropped."""
     runs: list[list[int]] = [[]]
     for label in labels:
         if label == UNKNOWN:
             runs.append([])
-        elif label >= FIRST:
+        elif label >= FIRST_PIECE:
             runs[-1].append(label)
     return runs

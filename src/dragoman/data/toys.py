@@ -1,4 +1,4 @@
-"""Toy tasks that a sound network learns to 100 %: copy a sequence, reverse it, sort it, add two numbers, or recall."""
+"""Toy tasks that a correct network learns to 100 %: copy, reverse or sort a sequence, add two numbers, or recall."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_DIGITS = 18  # of a number that NumPy draws
 
 @dataclass(frozen=True)
 class _Size:
-    """How many pairs, of how many symbols, with sources how long."""
+    """Number of pairs and symbols, and lengths of sources."""
 
     samples: int
     symbols: int
@@ -28,15 +28,15 @@ class _Size:
     longest: int
 
 
-# Without the shortest sources: they are too few for a network to learn them from the others, which costs the 100 %.
+# Without the shortest sources: there are too few of them for a network to reach 100 %.
 _SEQUENCES = _Size(samples=20_000, symbols=10, shortest=3, longest=7)
 _SUMS = _Size(samples=20_000, symbols=PLUS + 1, shortest=5, longest=7)
 
 
 def toy_pairs(task: Task, samples: int, symbols: int, longest: int, rng: np.random.Generator) -> list[Pair]:
-    """Distinct (source, reference) pairs of labels, sources up to `longest`; references carry start and end labels.
+    """Draw distinct (source, reference) pairs of labels, sources up to `longest`; references with start and end.
 
-    To add takes 11 symbols, the ten digits and plus: the labels of 7 + 15 and 22, most significant digit first.
+    The task `add` needs 11 symbols, the ten digits and plus: 7 + 15 and 22, most significant digit first.
     """
     size = _Size(samples, symbols, 3 if task == "add" else 1, longest)
     return [
@@ -46,7 +46,7 @@ def toy_pairs(task: Task, samples: int, symbols: int, longest: int, rng: np.rand
 
 
 def toy_texts(task: Task, seed: int = 0) -> list[tuple[str, str]]:
-    """Distinct pairs of texts, a word for each symbol: ("3 0 5", "5 0 3") to reverse, ("1 7 + 1 5", "3 2") to add."""
+    """Draw distinct pairs of texts, one word per symbol: reverse has ("3 0 5", "5 0 3"), add ("1 7 + 1 5", "3 2")."""
     return [
         (_text(source), _text(answer))
         for source, answer in _draw(task, _SUMS if task == "add" else _SEQUENCES, np.random.default_rng(seed))
@@ -54,15 +54,14 @@ def toy_texts(task: Task, seed: int = 0) -> list[tuple[str, str]]:
 
 
 def recall_batch(samples: int, symbols: int, gap: int, rng: np.random.Generator, questions: int = 1) -> Batch:
-    """A label to remember, a gap of labels that mean nothing, and the question which it was; `questions` times over.
+    """Make a batch of sequences: a label to remember, a gap of meaningless labels, and a query; `questions` times.
 
-    labels  0 ... symbols - 1 are remembered, as many more stand in the gaps, and the last one, 2 symbols, asks:
-            a lexicon of 2 symbols + 1 words, of which the first `symbols` are answers
-    targets the label to remember; only the rows that ask weigh in the loss
+    labels   0 ... symbols - 1 are to be remembered, symbols ... 2 symbols - 1 fill the gaps, and 2 symbols is the query
+    targets  the label to remember; only the query rows have weight in the loss
     """
     if samples < 1 or symbols < 1 or gap < 0 or questions < 1:
         raise ConfigurationError(
-            "to recall takes at least 1 sample, 1 symbol, a gap of 0 and 1 question; "
+            "recall needs at least 1 sample, 1 symbol, a gap of 0 and 1 question; "
             f"got {samples} samples, {symbols} symbols, a gap of {gap} and {questions} questions"
         )
     shape = (samples, questions, gap + 2)
@@ -80,7 +79,7 @@ def _text(symbols: list[int]) -> str:
 
 
 def _draw(task: Task, size: _Size, rng: np.random.Generator) -> list[Pair]:
-    """Distinct sources and their answers, as symbols counted from 0."""
+    """Draw distinct sources and their answers, as symbols from 0."""
     _check(task, size)
     pairs: dict[tuple[int, ...], Pair] = {}
     for _ in range(20 * size.samples):
@@ -98,16 +97,16 @@ def _draw(task: Task, size: _Size, rng: np.random.Generator) -> list[Pair]:
 
 def _check(task: Task, size: _Size) -> None:
     if task not in get_args(Task):
-        raise ConfigurationError(f"there is no toy task '{task}'; choose {', '.join(get_args(Task))}")
+        raise ConfigurationError(f"unknown toy task '{task}'; available: {', '.join(get_args(Task))}")
     if size.samples < 1 or size.symbols < 1 or size.longest < size.shortest:
         raise ConfigurationError(
-            f"to {task} takes at least 1 sample, 1 symbol and {size.shortest} positions; "
+            f"{task} needs at least 1 sample, 1 symbol and {size.shortest} positions; "
             f"got {size.samples} samples, {size.symbols} symbols, {size.longest} positions"
         )
     if task == "add" and size.symbols != PLUS + 1:
-        raise ConfigurationError(f"to add takes {PLUS + 1} symbols, the ten digits and plus, not {size.symbols}")
+        raise ConfigurationError(f"add needs {PLUS + 1} symbols, the ten digits and plus, not {size.symbols}")
     if task == "add" and size.longest > 2 * _MOST_DIGITS + 1:
-        raise ConfigurationError(f"to add takes at most {2 * _MOST_DIGITS + 1} positions, not {size.longest}")
+        raise ConfigurationError(f"add allows at most {2 * _MOST_DIGITS + 1} positions, not {size.longest}")
 
 
 def _sequence(size: _Size, rng: np.random.Generator) -> list[int]:
@@ -116,7 +115,7 @@ def _sequence(size: _Size, rng: np.random.Generator) -> list[int]:
 
 
 def _sum(size: _Size, rng: np.random.Generator) -> list[int]:
-    """Two numbers, without leading zeros, and plus between them; both may use half of the other positions."""
+    """Draw two numbers without leading zeros, with plus between them, of equal maximum length."""
     lengths = rng.integers((size.shortest - 1) // 2, (size.longest - 1) // 2 + 1, 2).tolist()
     left, right = (int(rng.integers(10 ** (n - 1) if n > 1 else 0, 10**n)) for n in lengths)
     return [*_digits(left), PLUS, *_digits(right)]
@@ -138,5 +137,5 @@ def _number(digits: list[int]) -> int:
 
 
 def _digits(number: int) -> list[int]:
-    """Most significant first."""
+    """Return the digits, most significant first."""
     return [int(digit) for digit in str(number)]

@@ -1,4 +1,4 @@
-"""From a network's step-by-step probabilities to label sequences. It knows nothing about text."""
+"""Search for label sequences with a network's step-by-step probabilities. It knows nothing about text."""
 
 from dragoman.decoding.beam import Beam
 from dragoman.decoding.probabilities import log_probabilities, score

@@ -1,4 +1,4 @@
-"""Beam search: several prefixes of every sentence are continued side by side."""
+"""Beam search: continue several prefixes of every sentence in parallel."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dragoman.graph import Array
 
 @dataclass(frozen=True)
 class Beam:
-    """The best `width` prefixes of a sentence go on at every step (book 7.5); width 1 is greedy.
+    """Beam search: the best `width` prefixes of a sentence are continued at every step (book 7.5); width 1 is greedy.
 
     Of the best 2 width continuations, those that end and are among the first `width` are finished hypotheses; the best
     `width` of the others go on. A sentence is done when it has `width` finished hypotheses and no prefix stands better
@@ -24,7 +24,7 @@ class Beam:
 
     length_penalty  hypotheses are ranked by log_probability / length**length_penalty: 0 favours short ones, 1 compares
                     the mean of their labels
-    best            how many hypotheses of a sentence are returned, as far as there are so many
+    best            maximum number of hypotheses to return per sentence
     """
 
     width: int = 4
@@ -33,16 +33,16 @@ class Beam:
 
     def __post_init__(self) -> None:
         if self.width < 1:
-            raise ConfigurationError(f"a beam has a width of at least 1, got {self.width}")
+            raise ConfigurationError(f"the width of a beam must be at least 1, got {self.width}")
         if not 1 <= self.best <= self.width:
             raise ConfigurationError(
-                f"a beam of width {self.width} returns 1 to {self.width} hypotheses, not {self.best}"
+                f"a beam of width {self.width} can return 1 to {self.width} hypotheses, not {self.best}"
             )
         if not np.isfinite(self.length_penalty):
-            raise ConfigurationError(f"the length penalty is a finite exponent, got {self.length_penalty}")
+            raise ConfigurationError(f"the length penalty must be finite, got {self.length_penalty}")
 
     def search(self, network: SequenceNetwork[S], state: S, request: Request) -> list[list[Hypothesis]]:
-        """Beams are rows of the state: those of the first sentence, those of the second, ..."""
+        """Search; the rows of the state are the beams of the first sentence, then those of the second, ..."""
         found: list[list[Hypothesis]] = [[] for _ in range(len(state))]
         active, beams = found, Beams(np.zeros((len(state), 1)), np.full((len(state), 1, 1), START))
         while active:
@@ -51,7 +51,7 @@ class Beam:
             candidates = continuations(logits, beams.totals, forced, 2 * self.width)
             full = request.longest == beams.length
             self._collect(active, beams, candidates, full)
-            rows = np.flatnonzero(~full & ~self._settled(active, beams, candidates))
+            rows = np.flatnonzero(~full & ~self._is_done(active, beams, candidates))
             beams, origins = beams.extend(candidates, rows, self.width)
             if not np.array_equal(origins, np.arange(len(state))):
                 state = state.select(origins)
@@ -59,7 +59,7 @@ class Beam:
         return [sorted(hypotheses, key=lambda h: -h.score)[: self.best] for hypotheses in found]
 
     def _collect(self, active: list[list[Hypothesis]], beams: Beams, candidates: Candidates, full: Array) -> None:
-        """The candidates that end here become hypotheses; where no more may be written, so do the other beams."""
+        """Turn candidates that end into hypotheses, and all beams of sentences at their maximum length."""
         ending = candidates.ends & (np.arange(candidates.ends.shape[1]) < self.width)
         unfinished = full[:, None] & (beams.totals > -np.inf)
         for i, place in np.argwhere(ending):
@@ -69,13 +69,13 @@ class Beam:
         for i, beam in np.argwhere(unfinished):
             active[i].append(self._hypothesis(beams.written[i, beam], beams.totals[i, beam], False))
 
-    def _settled(self, active: list[list[Hypothesis]], beams: Beams, candidates: Candidates) -> Array:
-        """[B] whether a sentence has its hypotheses.
+    def _is_done(self, active: list[list[Hypothesis]], beams: Beams, candidates: Candidates) -> Array:
+        """Return [B], whether a sentence has its final hypotheses.
 
-        To stop as soon as `width` have finished, as some do, can lose the best one: where the network is sure of a
-        long sentence, the other beams are all improbable and some of them end early.
+        Stopping as soon as `width` have finished, as some programs do, can lose the best one: if the network is sure of
+        a long sentence, the other beams are improbable and some of them end early.
         """
-        best = np.where(candidates.goes_on, candidates.totals, -np.inf).max(axis=1)
+        best = np.where(candidates.continues, candidates.totals, -np.inf).max(axis=1)
         settled: Array = np.isneginf(best)
         for i, standing in enumerate(best / (beams.length + 1) ** self.length_penalty):
             if len(active[i]) >= self.width:
@@ -91,7 +91,7 @@ class Candidates:
     """The best continuations of each sentence, best first.
 
     totals [B, K] log-probabilities, -inf where there are fewer
-    beams  [B, K] which beam goes on ...
+    beams  [B, K] the beam to continue ...
     labels [B, K] ... with which label
     """
 
@@ -105,14 +105,14 @@ class Candidates:
         return ends
 
     @property
-    def goes_on(self) -> Array:
-        goes_on: Array = (self.labels != END) & (self.totals > -np.inf)
-        return goes_on
+    def continues(self) -> Array:
+        continues: Array = (self.labels != END) & (self.totals > -np.inf)
+        return continues
 
 
 @dataclass(frozen=True, eq=False)
 class Beams:
-    """The prefixes that are being continued, best first.
+    """The active prefixes, best first.
 
     totals [B, W] log-probabilities, -inf where a sentence has fewer   written [B, W, 1 + t] start and t labels
     W is what the fullest sentence has: 1 at the start and through a prefix, so that nothing is computed twice.
@@ -123,27 +123,27 @@ class Beams:
 
     @property
     def length(self) -> int:
-        """t, the labels written so far."""
+        """Number of labels written so far, t."""
         return int(self.written.shape[2]) - 1
 
     def extend(self, candidates: Candidates, rows: Array, width: int) -> tuple[Beams, Array]:
-        """The best `width` candidates of some sentences that do not end, and the state's row that each comes from."""
-        goes_on = candidates.goes_on[rows]
-        places = np.argsort(~goes_on, axis=1, kind="stable")[:, : min(width, goes_on.sum(axis=1).max(initial=0))]
+        """Return the best `width` candidates that do not end, and the row of the state that each comes from."""
+        continues = candidates.continues[rows]
+        places = np.argsort(~continues, axis=1, kind="stable")[:, : min(width, continues.sum(axis=1).max(initial=0))]
         rows = rows[:, None]
         beams, labels = candidates.beams[rows, places], candidates.labels[rows, places]
-        totals = np.where(np.take_along_axis(goes_on, places, axis=1), candidates.totals[rows, places], -np.inf)
+        totals = np.where(np.take_along_axis(continues, places, axis=1), candidates.totals[rows, places], -np.inf)
         written = np.concatenate((self.written[rows, beams], labels[:, :, None]), axis=2)
         return Beams(totals, written), (rows * self.totals.shape[1] + beams).ravel()
 
 
 def continuations(logits: Array, totals: Array, forced: Array, count: int) -> Candidates:
-    """The best `count` continuations of each sentence; of equal ones, those of the better beam, then the lower label.
+    """Return the best `count` continuations per sentence; ties go to the better beam, then to the lower label.
 
-    logits [B W, V]   totals [B, W]   forced [B], the only label a sentence may go on with, or FREE
+    logits [B W, V]   totals [B, W]   forced [B], the label that a sentence must continue with, or FREE
     """
     normalizer = log_normalizer(logits)
-    values, columns = highest(logits[:, FIRST:], count)  # what is not among its beam's best is not among the sentence's
+    values, columns = highest(logits[:, FIRST:], count)  # the best of a sentence are among the best of its beams
     labels = columns + FIRST
     held = np.repeat(forced, totals.shape[1])
     rows = np.flatnonzero(held != FREE)

@@ -1,4 +1,4 @@
-"""What decoding reads from logits, and the log-probability of sequences that are already there."""
+"""Log-probabilities from logits, and of given sequences."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dragoman.graph import Array, value_of
 from dragoman.operations.shapes import check_labels
 from dragoman.operations.softmax import log_sum_exp
 
-FIRST = END  # the first label that may be written: pad, unknown and start stand below it
+FIRST = END  # the first label that may be written; below are pad, unknown and start
 
 
 def log_normalizer(logits: Array) -> Array:
@@ -27,12 +27,12 @@ def log_normalizer(logits: Array) -> Array:
     top, normalizer = log_sum_exp(logits)
     if not np.isfinite(top).all():
         row = int(np.isfinite(top).argmin())
-        raise NonFiniteError(f"row {row} of the logits has the maximum {top[row]}; are the network's weights sound?")
+        raise NonFiniteError(f"row {row} of the logits has the maximum {top[row]}; check the network's weights")
     return normalizer
 
 
 def check_possible(best: Array) -> None:
-    """best [B]: the log-probability (or logit) of the best label that each sentence may write next."""
+    """Raise if a sentence has no possible next label. best [B]: log-probability or logit of the best one."""
     if np.isneginf(best).any():
         raise NonFiniteError(
             f"sentence {int(np.isneginf(best).argmax())} of a batch: the network gives every label that may come next "
@@ -41,13 +41,13 @@ def check_possible(best: Array) -> None:
 
 
 def highest(x: Array, count: int) -> tuple[Array, Array]:
-    """The `count` highest of each row, best first, equal ones from left to right: (values, columns), [N, count].
+    """Return the `count` highest of each row, best first, ties from left to right: (values, columns), [N, count].
 
     A row with fewer entries above -inf is filled up with -inf at column 0.
     """
     count = min(count, x.shape[1])
     bound = np.partition(x, -count, axis=1)[:, -count]
-    among = (x >= bound[:, None]) & (x > -np.inf)  # more than count where some are equal
+    among = (x >= bound[:, None]) & (x > -np.inf)  # more than count if there are ties
     rows, columns = np.divmod(np.flatnonzero(among), x.shape[1])  # from left to right
     places = np.arange(len(rows)) - np.searchsorted(rows, rows)
     width = max(count, places.max(initial=-1) + 1)
@@ -58,7 +58,7 @@ def highest(x: Array, count: int) -> tuple[Array, Array]:
 
 
 class Scoring(Protocol):
-    """What scoring asks of a network."""
+    """The interface of networks that scoring needs."""
 
     @property
     def plain(self) -> Any:
@@ -67,7 +67,7 @@ class Scoring(Protocol):
 
 
 def log_probabilities(network: Scoring, batch: Batch) -> Array:
-    """[N] log p(target | what stands before it), all positions in one pass (teacher forcing)."""
+    """Return [N], log p(target | earlier labels), all positions in one pass (teacher forcing)."""
     if batch.targets is None:
         raise ShapeError("the batch has no targets, so there is nothing to score; build it with Batch.pairs")
     logits = value_of(network.plain(batch))
@@ -77,7 +77,7 @@ def log_probabilities(network: Scoring, batch: Batch) -> Array:
 
 
 def score(network: Scoring, batch: Batch) -> Array:
-    """[B] log p(reference | source): the sum over a sentence's positions, without those of loss weight 0 (pads)."""
+    """Return [B], log p(reference | source): summed over positions, without those of loss weight 0 (pads)."""
     at = log_probabilities(network, batch)
     if batch.loss_weights is not None:
         at = np.where(batch.loss_weights > 0, at, 0)

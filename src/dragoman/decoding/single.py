@@ -1,4 +1,4 @@
-"""One hypothesis a sentence, one label at a time: the most probable (greedy), or one drawn at random (sampling)."""
+"""Greedy search and sampling: one hypothesis per sentence, one label at a time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DecodingOptions = Callable[[Array, int, Array], Array]  # logits [B, L], positio
 
 @dataclass(frozen=True)
 class Greedy:
-    """The most probable label at every step (book 7.5); of equal ones, the lowest.
+    """Greedy search: the most probable label at every step (book 7.5); ties go to the lowest.
 
     scored  False: log-probabilities are NaN. Their sum over the vocabulary is a fifth of the work.
     """
@@ -35,7 +35,7 @@ class Greedy:
 
 @dataclass(frozen=True)
 class Sampling:
-    """A label drawn with its probability at every step (book 7.5).
+    """Sampling: a label drawn at random at every step (book 7.5).
 
     temperature  logits are divided by it: below 1 sharper, above 1 flatter
     top_k        only the k most probable labels are drawn (of equal ones, the lowest)
@@ -54,7 +54,7 @@ class Sampling:
     def __post_init__(self) -> None:
         if not 0 < self.temperature < math.inf:
             raise ConfigurationError(
-                f"a temperature is finite and above 0, got {self.temperature}; the limit 0 is Greedy()"
+                f"a temperature must be finite and above 0, got {self.temperature}; the limit 0 is Greedy()"
             )
         if self.top_k is not None and self.top_k < 1:
             raise ConfigurationError(f"top_k keeps at least one token, got {self.top_k}")
@@ -65,14 +65,14 @@ class Sampling:
         return _write(network, state, request, self._draw)
 
     def _draw(self, logits: Array, t: int, numbers: Array) -> Array:
-        """The inverse of the distribution function, at a uniform draw for each sentence."""
+        """Draw a label for each sentence, by inverting the distribution function at a uniform draw."""
         ends = np.cumsum(self.weights(logits), axis=1)
         drawn = uniform(self.seed, t, numbers) * ends[:, -1]
         columns: Array = (ends <= drawn[:, None]).sum(axis=1)  # a label of weight 0 ends where it begins: never drawn
         return columns
 
     def weights(self, logits: Array) -> Array:
-        """[B, L] what each label is drawn with, in proportion; 0 for those cut off."""
+        """Return [B, L], weights proportional to the probability of drawing each label; 0 if it is cut off."""
         z = logits.astype(np.float64)
         best = z.max(axis=1)
         check_possible(best)
@@ -87,7 +87,7 @@ class Sampling:
         return cut
 
     def _cut(self, weights: Array) -> tuple[Array, Array]:
-        """The weights of the most probable labels, 0 beyond top_p, and their columns: [B, K] each, best first."""
+        """Return the weights of the most probable labels, 0 beyond top_p, and their columns: [B, K], best first."""
         count = self.top_k or 64
         kept, columns = highest(weights, count)
         if self.top_p is None:
@@ -102,7 +102,7 @@ class Sampling:
 
 
 def uniform(seed: int, t: int, numbers: Array) -> Array:
-    """[B] between 0 and 1, both excluded: hashed, so that no sentence's draws depend on its neighbours."""
+    """Return [B] draws in (0, 1), hashed so that the draws of a sentence do not depend on the others."""
     key = np.zeros(1, np.uint32)
     for word in (seed, seed >> 32, t):
         key = mix(key + np.uint32(word & ALL_BITS) + np.uint32(GOLDEN))
@@ -111,7 +111,7 @@ def uniform(seed: int, t: int, numbers: Array) -> Array:
 
 
 def _write(network: SequenceNetwork[S], state: S, request: Request, choose: DecodingOptions) -> list[list[Hypothesis]]:
-    """Label by label until every sentence has ended or is full; those leave the batch."""
+    """Write label by label until every sentence has ended or is full; finished ones leave the batch."""
     totals, lengths = np.zeros(len(state)), np.zeros(len(state), np.int64)
     finished = np.zeros(len(state), bool)
     written: list[Array] = []  # for each position, the labels [B] of all sentences
@@ -126,7 +126,7 @@ def _write(network: SequenceNetwork[S], state: S, request: Request, choose: Deco
 
         ends, full = labels == END, request.longest == t
         goes_on = ~ends & ~full
-        totals[active] += np.where(ends | ~full, chosen, 0)  # a label there was no room for does not count
+        totals[active] += np.where(ends | ~full, chosen, 0)  # a label beyond the maximum does not count
         finished[active] = ends
         lengths[active] += goes_on
         written.append(np.zeros_like(totals, np.int64))

@@ -142,7 +142,7 @@ def _spin_gate() -> Any:
 
 @contextmanager
 def gate(threads: int) -> Iterator[Callable[[], None]]:
-    """Let so many threads take turns at the GIL, if the engine supports it; each first calls what this yields."""
+    """Let this many threads take turns at the GIL, if the engine supports it; each first calls the yielded function."""
     spin_gate = _spin_gate()
     if spin_gate is None:
         yield _nothing
@@ -163,7 +163,7 @@ def paused() -> AbstractContextManager[None]:
 
 
 def idle_after_call() -> Callable[[], None]:
-    """A function with which a thread that has finished its part spins for a while before it goes to sleep."""
+    """Return a function that spins for a while; a thread calls it before it goes to sleep."""
     spin_gate = _spin_gate()
     return _nothing if spin_gate is None else functools.partial(spin_gate.idle, int(spin_gate.STATE[spin_gate.CALLS]))
 

@@ -29,10 +29,10 @@ def backpropagate(
     deltas: Sequence[Array | None] | None = None,
     into: Array | None = None,
 ) -> Array | list[Array] | None:
-    """Derivatives of a scalar output (or of several outputs weighted by `deltas`).
+    """Compute derivatives of a scalar output (or of several outputs weighted by `deltas`).
 
     `wrt` a Theta: returns the gradient as one vector aligned with it (`into`, if given, is overwritten and returned).
-    `wrt` a share of a gathering: brings the derivatives there.
+    `wrt` a ShardWriter of a GradientReducer: pushes the derivatives to it.
     `wrt` tensors, parameters or intermediate values alike: returns one array for each, 0 where nothing depends on it.
     """
     sinks = list(outputs) if isinstance(outputs, Sequence) else [outputs]
@@ -52,7 +52,7 @@ def backpropagate(
 
 
 def reverse_order(sinks: Sequence[Tensor]) -> list[Node]:
-    """Nodes from the outputs back to the leaves: each after all of its consumers (q = l, l-1, ..., 1)."""
+    """Order nodes from the outputs to the leaves: each after all of its consumers (q = l, l-1, ..., 1)."""
     order: list[Node] = []
     seen: set[int] = set()
     stack: list[tuple[Node, bool]] = [(t.node, False) for t in sinks if t.node is not None]
@@ -68,7 +68,7 @@ def reverse_order(sinks: Sequence[Tensor]) -> list[Node]:
 
 
 def _output_deltas(sinks: Sequence[Tensor], deltas: Sequence[Array | None] | None) -> list[Array | None]:
-    """Delta^O: one for a scalar output, given by the caller for anything else."""
+    """Return Delta^O: 1 for a scalar output, otherwise given by the caller."""
     if deltas is None:
         for sink in sinks:
             if sink.value.size != 1:
@@ -85,7 +85,7 @@ def _output_deltas(sinks: Sequence[Tensor], deltas: Sequence[Array | None] | Non
 def _visit(
     sinks: Sequence[Tensor], deltas: Sequence[Array | None], kept: set[int], share: ShardWriter | None
 ) -> Deltas:
-    """Steps 1-3 of Algorithm 4.10 for every node; returns the deltas of the tensors in `kept`, and brings others'."""
+    """Run steps 1-3 of Algorithm 4.10 for every node; return the deltas of the tensors in `kept`, push the others."""
     at_leaf: Deltas = {}
     at_node: dict[int, list[Array | None]] = {}
 
@@ -115,11 +115,11 @@ def _visit(
             add(sink, np.asarray(delta, sink.value.dtype))
     for node in reverse_order(sinks):
         slots = at_node.pop(id(node), None)
-        if slots is not None:  # None: every consumer ignored this node's outputs
+        if slots is not None:  # None: no consumer used this node's outputs
             for tensor, delta in zip(node.inputs, _differentiate(node, slots), strict=True):
                 if isinstance(tensor, Tensor) and tensor.wants_gradient and delta is not None:
                     add(tensor, delta)
-        node.inputs, node.backward = (), None  # what the closure saved is released as soon as it is used
+        node.inputs, node.backward = (), None  # free what the closure saved
     return at_leaf
 
 

@@ -1,4 +1,4 @@
-"""Prove a derivative: compare it with central differences and, where the function is analytic, the complex step."""
+"""Check a derivative against central differences and, where the function is analytic, the complex step."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class GradientReport:
         return max(self.applied, key=lambda comparison: comparison.error / comparison.tolerance)
 
     def error(self, method: str) -> float:
-        """The largest error of one method, NaN if it was not used or not applicable."""
+        """Return the largest error of one method, NaN if it was not used or not applicable."""
         return max((c.error for c in self.applied if c.method == method), default=float("nan"))
 
     def require(self) -> GradientReport:
@@ -83,7 +83,7 @@ class GradientReport:
         return self
 
     def _hint(self) -> str:
-        """What to consider where only the complex step disagrees."""
+        """Return a hint if only the complex step disagrees."""
         if any(not c.passed and c.method == "central differences" for c in self.comparisons):
             return ""
         return (
@@ -92,7 +92,7 @@ class GradientReport:
         )
 
     def __str__(self) -> str:
-        """One line for each comparison, then the verdict."""
+        """Format one line per comparison, then the verdict."""
         lines = [f"{_verdict(comparison)}  {comparison}" for comparison in self.comparisons]
         count = sum(comparison.passed for comparison in self.applied)
         lines.append(f"{'PASS' if self.passed else 'FAIL'}: {count} of {len(self.applied)} comparisons passed")
@@ -108,7 +108,7 @@ def _verdict(comparison: Comparison) -> str:
 def compare(
     name: str, method: str, found: Array, reference: Array, tolerance: float, floor: float = FLOOR
 ) -> Comparison:
-    """The worst disagreement of two arrays of one shape.
+    """Return the worst disagreement of two arrays of equal shape.
 
     A difference up to `floor` always passes: references smaller than floor / tolerance are counted as that large
     (the gradient of a key bias is exactly zero, and nothing can be measured relative to it).
@@ -178,7 +178,7 @@ def _check(
     found = backpropagate([y for y, _ in recorded], tensors, [c for _, c in recorded])
 
     def evaluate() -> list[Any]:
-        """sum(c * y) kept apart by output element, so that those an input does not touch cancel exactly."""
+        """Return the terms of sum(c * y) separately, so that those an input does not affect cancel exactly."""
         values = _outputs(function(*[value_of(leaf) for leaf in leaves], **options))
         return [c * value_of(y) for c, y in zip(weights, values, strict=True)]
 
@@ -201,7 +201,7 @@ def _by_complex_step(
     differences: Array,
     by_differences: Comparison,
 ) -> Comparison:
-    """The stricter comparison, or why it cannot be made."""
+    """Compare with the complex step, or say why it does not apply."""
     name, method = by_differences.name, "complex step"
     try:
         reference = complex_step(lambda: sum(y.sum() for y in evaluate()), tensor)
@@ -219,7 +219,7 @@ def _by_complex_step(
 def _violates_cauchy_riemann(
     evaluate: Callable[[], list[Any]], tensor: Tensor, differences: Array, reference: Array
 ) -> bool:
-    """Whether real and imaginary steps give derivatives that differ by more than central differences can be off.
+    """Return whether real and imaginary steps differ by more than the error of central differences.
 
     An analytic function has the same derivative in both directions. What the differences may be off by is seen from a
     smaller step, which has a hundredth of their truncation error and ten times their rounding error.
@@ -286,7 +286,7 @@ def _is_real(x: Any) -> bool:
 
 
 def _input_names(function: Any, count: int) -> list[str]:
-    """The function's own argument names, in order."""
+    """Return the argument names of the function, in order."""
     try:
         names = list(inspect.signature(function).parameters)
     except (TypeError, ValueError):
@@ -299,6 +299,6 @@ def _parameters(function: Any) -> list[tuple[str, Parameter]]:
 
 
 def _outputs(result: Any) -> list[Any]:
-    """The array outputs of a call; counts and the like have no derivative."""
+    """Return the array outputs of a call; counts and the like have no derivative."""
     outputs = result if isinstance(result, tuple) else (result,)
     return [y for y in outputs if hasattr(y, "shape")]

@@ -18,11 +18,11 @@ SMALL = 1 << 11  # elements; smaller parameters are written at the end
 class Bucket:
     """The gradient of one parameter, and the derivatives that every pass has pushed for it."""
 
-    __slots__ = ("brought", "left", "rounds", "small", "view")
+    __slots__ = ("left", "pushed", "rounds", "small", "view")
 
     def __init__(self, view: Array, passes: int) -> None:
         self.view, self.small = view, view.size <= SMALL
-        self.brought: list[deque[Array | DeferredGradient]] = [] if self.small else [deque() for _ in range(passes)]
+        self.pushed: list[deque[Array | DeferredGradient]] = [] if self.small else [deque() for _ in range(passes)]
         self.rounds = 0  # rounds that are written; round i is the i-th derivative of every pass
         self.left = 0  # pieces of the current round that are still being written
 
@@ -30,8 +30,8 @@ class Bucket:
         """The derivatives to be written next, in the order of the passes; none while one is still missing."""
         if self.left:
             return []
-        found = [several[0] for several in self.brought if several]
-        return found if complete or len(found) == len(self.brought) else []
+        found = [several[0] for several in self.pushed if several]
+        return found if complete or len(found) == len(self.pushed) else []
 
     def write(self, deltas: list[Array | DeferredGradient], piece: int = 0, pieces: int = 0) -> None:
         """Write or add the derivatives of this round, in the order of the passes: one piece of them, or all."""
@@ -52,7 +52,7 @@ class Bucket:
         self.rounds += 1
 
     def end_round(self) -> None:
-        for several in self.brought:
+        for several in self.pushed:
             if several:
                 several.popleft()
         self.rounds += 1
@@ -120,7 +120,7 @@ class GradientReducer:
             place.write_alone(delta)
             return
         with self._lock:
-            place.brought[number].append(delta)
+            place.pushed[number].append(delta)
             last = self._offer(place)
         # the pass that completes a round is behind the others, so it leaves the writing to them as long as it can
         enough = 4 * ENOUGH if last else ENOUGH
@@ -208,8 +208,8 @@ class GradientReducer:
             self._write(piece)
 
     def _write_small(self) -> None:
-        for brought in self._small:
-            for place, delta in brought:
+        for pushed in self._small:
+            for place, delta in pushed:
                 place.write_alone(delta)
 
     def _end_if_done(self) -> None:

@@ -13,7 +13,7 @@ Result = TypeVar("Result")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _engine = "numpy"
-_chosen = False  # by whoever uses this library: then no computation changes it for itself
+_chosen = False  # set by the user of the library: then computations do not change the engine
 _engines: set[str] = {"numpy"}
 
 
@@ -95,7 +95,7 @@ class Operation(Dispatched[Result]):
 
 
 def _described(outcome: Any) -> str:
-    """What an operation returned instead of a value and its backward."""
+    """Describe what an operation returned instead of a value and its backward."""
     if not isinstance(outcome, tuple):
         return f"{_kind(outcome)} without a backward"
     if len(outcome) == 2:
@@ -142,7 +142,7 @@ def use_engine(name: str) -> None:
 
 
 def switch_engine(name: str) -> None:
-    """The same for a computation that will switch back: it does not count as a choice."""
+    """Switch the engine for a computation that will switch back; does not count as the user's choice."""
     global _engine
     if name not in _engines:
         raise ConfigurationError(f"unknown engine '{name}'; available: {', '.join(sorted(_engines))}")

@@ -1,7 +1,7 @@
 """Arithmetic on tensors: x + y, x - y, x * y, x / y, x @ y, -x and x ** n, with NumPy's broadcasting.
 
 Each is an operation with its derivative beside it. Networks use the fused operations of `dragoman.operations`; these
-are for whoever writes an expression down.
+are for expressions written with operators.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def negative(x: Array) -> tuple[Array, Backward]:
 
 
 def apply(function: Callable[[Value, Value], Any], a: Any, b: Any) -> Any:
-    """What `a` and `b`, one of them a tensor, give; NotImplemented where the other is neither a number nor an array."""
+    """Apply an operator to `a` and `b`, one of them a tensor; NotImplemented if the other is not a number or array."""
     kind = value_of(a if isinstance(a, Tensor) else b).dtype
     operands = [np.asarray(x, kind) if isinstance(x, int | float | np.number) else x for x in (a, b)]
     if not all(isinstance(x, Tensor | np.ndarray) for x in operands):

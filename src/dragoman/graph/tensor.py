@@ -1,4 +1,4 @@
-"""Values that want a gradient."""
+"""Tensors and parameters: values that take part in back-propagation."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Node:
 
 
 class DeferredGradient:
-    """A derivative that is not computed yet: it writes itself straight to where it belongs, when there is time.
+    """A derivative that is computed later, directly into its destination.
 
-    write   (out, add, piece, pieces): overwrites one of so many pieces of what it is given, of this shape and type, or
+    write   (out, add, piece, pieces): overwrites one of `pieces` pieces of an array of this shape and type, or
             adds to it
     pieces  into which it is cut for different threads; their number depends on the shape alone
     finest  the most it may be cut into where that helps, the number of pieces times a power of 2; bits stay the same
-    kept    bytes that live on for its sake
+    kept    bytes that it keeps in memory
     """
 
     __slots__ = ("dtype", "finest", "kept", "pieces", "shape", "write")
@@ -56,7 +56,7 @@ class DeferredGradient:
 
 
 def _operators() -> Any:
-    """The operations behind a tensor's operators, which are themselves defined on tensors."""
+    """Import the operations behind the operators lazily, because they are defined on tensors."""
     from dragoman.graph import operators
 
     return operators
@@ -69,7 +69,7 @@ class Tensor:
     """
 
     __slots__ = ("index", "node", "value")
-    __array_ufunc__ = None  # array * tensor is the tensor's to answer
+    __array_ufunc__ = None  # NumPy leaves array * tensor to the tensor
 
     def __init__(self, value: Array, node: Node | None = None, index: int = 0) -> None:
         self.value = value
@@ -164,5 +164,5 @@ Value: TypeAlias = Tensor | Array
 
 
 def value_of(x: Value) -> Array:
-    """The array behind a tensor, or the array itself."""
+    """Return the array of a tensor, or the array itself."""
     return x.value if isinstance(x, Tensor) else x

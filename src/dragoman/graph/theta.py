@@ -46,11 +46,11 @@ class Theta:
         self.values[:] = values
 
     def view(self, vector: Array, parameter: Parameter) -> Array:
-        """The part of a vector aligned with theta that belongs to one parameter, in its shape."""
+        """Return the view of one parameter in a vector aligned with theta."""
         return vector[parameter.slot].reshape(parameter.value.shape)
 
     def views(self, into: Array) -> dict[int, Array]:
-        """The same of all parameters, by their id."""
+        """Return the views of all parameters, by their id."""
         if into.shape != self.values.shape:
             raise ShapeError(f"into has shape {into.shape}, theta has shape {self.values.shape}")
         return {id(parameter): self.view(into, parameter) for parameter in self.parameters}

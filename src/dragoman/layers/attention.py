@@ -20,7 +20,7 @@ def _check_heads(depth: int, heads: int) -> None:
 
 
 class SelfAttention(Layer):
-    """Every position looks at its own sequence; with causal, only at itself and what came before.
+    """Self-attention: every position attends to its own sequence; if causal, only to itself and earlier positions.
 
     `reach` > 0 adds a learned bias for each head and each distance clipped to +-reach (relative positions).
     """
@@ -70,7 +70,7 @@ class SelfAttention(Layer):
         )
 
     def step(self, x: Array, past: KVCache) -> tuple[Array, KVCache]:
-        """One new position of each sequence, x [B, d], given what was written before."""
+        """Attend from one new position of each sequence, x [B, d], to the cached ones and itself."""
         qkv = value_of(linear(x, self.query_key_value_weights, self.query_key_value_biases))
         depth = x.shape[1]
         past = past.append(qkv[:, depth:])
@@ -88,7 +88,7 @@ class SelfAttention(Layer):
 
 
 class CrossAttention(Layer):
-    """Every position looks at all positions of another sequence."""
+    """Cross-attention: every position attends to all positions of another sequence."""
 
     key_value_weights: Value
     key_value_biases: Value | None
@@ -118,7 +118,7 @@ class CrossAttention(Layer):
         return self.projection(y)
 
     def remember(self, memory: Array, offsets: Array) -> CrossKV:
-        """Keys and values of the other sequence, computed once for a whole decoding."""
+        """Compute keys and values of the other sequence, once for a whole decoding."""
         rows = value_of(linear(memory, self.key_value_weights, self.key_value_biases))
         return CrossKV(rows, offsets[:-1], np.diff(offsets))
 

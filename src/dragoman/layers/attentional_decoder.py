@@ -10,7 +10,7 @@ from dragoman.graph import Array, Value, value_of
 from dragoman.layers.layer import ForwardContext, Layer
 from dragoman.layers.recurrent import Recurrent, State
 from dragoman.layers.scores import Keys, ScoredAttention
-from dragoman.operations import add, concatenate_columns, deal_rows, join_rows, linear, take_rows
+from dragoman.operations import add, concatenate_columns, join_rows, linear, split_rows, take_rows
 
 
 class AttentionalDecoder(Layer):
@@ -24,13 +24,13 @@ class AttentionalDecoder(Layer):
         self.cells = cells
         self.attention = attention
 
-    def __call__(self, y: Value, offsets: Array, looked: Keys, states: Sequence[State], run: ForwardContext) -> Value:
+    def __call__(self, y: Value, offsets: Array, attended: Keys, states: Sequence[State], run: ForwardContext) -> Value:
         """y [N, p] -> s [N, m] of the last layer, beginning with `states` of each layer"""
         lengths = np.diff(offsets)
         going_on = lengths > np.arange(lengths.max(initial=0))[:, None]  # [T, B]
         rows = [offsets[:-1][on] + t for t, on in enumerate(going_on)]
         of_y, of_u = self._parts_of_inputs(value_of(y).shape[1])
-        read = deal_rows(linear(y, of_y, self.cells.forward[0].biases), rows=rows)
+        read = split_rows(linear(y, of_y, self.cells.forward[0].biases), rows=rows)
         s: list[Value] = []
         maps: list[Array] = []
         for t, on in enumerate(going_on):
@@ -39,8 +39,8 @@ class AttentionalDecoder(Layer):
                 states = [tuple(take_rows(part, rows=left) for part in state) for state in states]
             z, ends = states[-1][0], np.concatenate(([0], np.cumsum(on)))
             if run.maps is not None:
-                maps.append(self.attention.alpha(z, looked, ends))
-            states = self.cells.step(add(read[t], linear(self.attention(z, looked, ends), of_u)), states, ready=True)
+                maps.append(self.attention.alpha(z, attended, ends))
+            states = self.cells.step(add(read[t], linear(self.attention(z, attended, ends), of_u)), states, ready=True)
             s.append(states[-1][0])
         if run.maps is not None:
             run.maps.append(np.concatenate(maps, axis=1)[:, None])
@@ -49,14 +49,14 @@ class AttentionalDecoder(Layer):
     def _parts_of_inputs(self, depth: int) -> tuple[Value, Value]:
         """The rows of the first layer's weights that belong to y, and those that belong to u."""
         weights = self.cells.forward[0].weights
-        of_y, of_u = deal_rows(weights, rows=np.split(np.arange(len(value_of(weights))), [depth]))
+        of_y, of_u = split_rows(weights, rows=np.split(np.arange(len(value_of(weights))), [depth]))
         return of_y, of_u
 
-    def step(self, y: Value, looked: Keys, origins: Array, states: Sequence[State]) -> list[State]:
-        """One step of B rows, y [B, p]; row b looks at the sequence origins[b]. Decoding only, not recorded."""
+    def step(self, y: Value, attended: Keys, origins: Array, states: Sequence[State]) -> list[State]:
+        """Take one step of B rows, y [B, p]; row b attends to sequence origins[b]. Decoding only, not recorded."""
         order = np.argsort(origins, kind="stable")  # the rows of one sequence are its queries
-        counts = np.bincount(origins, minlength=len(looked.offsets) - 1)
+        counts = np.bincount(origins, minlength=len(attended.offsets) - 1)
         z = value_of(states[-1][0])
         u = np.empty_like(z)
-        u[order] = value_of(self.attention(z[order], looked, np.concatenate(([0], np.cumsum(counts)))))
+        u[order] = value_of(self.attention(z[order], attended, np.concatenate(([0], np.cumsum(counts)))))
         return self.cells.step(concatenate_columns(y, u), states)

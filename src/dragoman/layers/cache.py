@@ -1,6 +1,6 @@
-"""What a decoder remembers: the keys and values of the other sequence, and of what it has written itself.
+"""Keys and values that a decoder caches: of the other sequence, and of its own earlier positions.
 
-Both are rows of keys and values side by side; sequence b looks at `lengths[b]` rows from `starts[b]` on.
+Both are rows of keys and values side by side; sequence b attends to `lengths[b]` rows from `starts[b]` on.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import numpy as np
 
 from dragoman.graph import Array
 
-ROOM = 16  # positions a cache begins with
+ROOM = 16  # initial capacity of a cache, in positions
 
 
 @dataclass(frozen=True, eq=False)
 class CrossKV:
-    """The other sequence: rows [N, 2 d] as one product left them. Beams share them, so choosing rows copies nothing."""
+    """Keys and values of the other sequence, rows [N, 2 d]. Beams share them, so `select` copies nothing."""
 
     rows: Array
     starts: Array
@@ -27,14 +27,14 @@ class CrossKV:
 
 
 class _Buffer:
-    """Room for B sequences: [B, C, 2 d], of which `filled` positions were written by whoever came first."""
+    """A buffer for B sequences: [B, C, 2 d]; `filled` positions have been written, by the branch that came first."""
 
     def __init__(self, array: Array, filled: int) -> None:
         self.array, self.filled = array, filled
 
 
 class KVCache:
-    """What was written so far. Appending fills the room that is left, unless another branch has filled it already."""
+    """Keys and values of earlier positions. `append` uses free capacity unless another branch has used it already."""
 
     def __init__(self, buffer: _Buffer, used: int) -> None:
         self._buffer, self.used = buffer, used
@@ -47,7 +47,7 @@ class KVCache:
         return len(self._buffer.array)
 
     def append(self, keys_values: Array) -> KVCache:
-        """One more position of every sequence: [B, 2 d]."""
+        """Append one position of every sequence: [B, 2 d]."""
         buffer = self._buffer
         if buffer.filled != self.used or self.used == buffer.array.shape[1]:
             buffer = self._copied(slice(None), 2 * max(self.used, ROOM))
@@ -58,9 +58,9 @@ class KVCache:
     def select(self, rows: Array) -> KVCache:
         return KVCache(self._copied(rows, self._buffer.array.shape[1]), self.used)
 
-    def _copied(self, rows: Array | slice, room: int) -> _Buffer:
+    def _copied(self, rows: Array | slice, capacity: int) -> _Buffer:
         chosen = self._buffer.array[rows, : self.used]
-        array = np.empty((len(chosen), room, chosen.shape[2]), chosen.dtype)
+        array = np.empty((len(chosen), capacity, chosen.shape[2]), chosen.dtype)
         array[:, : self.used] = chosen
         return _Buffer(array, self.used)
 
@@ -72,8 +72,8 @@ class KVCache:
 
     @property
     def starts(self) -> Array:
-        batch, room = self._buffer.array.shape[:2]
-        return np.arange(0, batch * room, room)
+        batch, capacity = self._buffer.array.shape[:2]
+        return np.arange(0, batch * capacity, capacity)
 
     @property
     def lengths(self) -> Array:

@@ -24,7 +24,7 @@ Positions = Literal[
     "relative",  # nothing here: attention adds a bias for each clipped distance (lecture)
     "none",
 ]
-ENOUGH = 4096  # positions; longer sequences are rare
+ENOUGH = 4096  # positions; few sequences are longer
 NEEDS_MAXIMUM_LENGTH = ("one_hot", "learned", "joint")
 CONCATENATED = ("concatenated_sinusoid", "one_hot")
 
@@ -90,16 +90,16 @@ class Positioned(Layer):
         return drop(x, dropout=run.dropout(self.dropout, self.site, first_row))
 
     def added_rows(self, length: int) -> Array:
-        """What is added at each position: at least `length` rows of a fixed table (no more than ENOUGH are made), all
-        of a learned one, none where nothing is added."""
+        """Return the rows that are added to embeddings: at least `length` of a fixed table (up to ENOUGH are made), all
+        of a learned one, or none."""
         if self.position_table is not None:
             return value_of(self.position_table)
         return self._fixed_rows(np.array([min(length, ENOUGH) - 1]))
 
     def _fixed_rows(self, positions: Array) -> Array:
-        """The constant table, long enough for these positions. It grows; learned ones cannot.
+        """Return the constant table, extended to these positions; learned tables cannot grow.
 
-        Callers use what is returned, never the attribute: another thread may replace that meanwhile.
+        Callers must use the return value, not the attribute, which another thread may replace.
         """
         fixed = self._fixed
         needed = int(positions.max(initial=-1)) + 1
@@ -199,7 +199,7 @@ class RowEmbedding(Positioned):
 def _fixed_table(
     positions: Positions, length: int, depth: int, position_depth: int, dtype: np.dtype[np.generic]
 ) -> Array:
-    """The constant rows of an encoding; empty where it has none."""
+    """Return the constant rows of an encoding; empty if it has none."""
     if positions == "half_sinusoid":
         table = half_sinusoid(length, depth)
     elif positions == "interleaved_sinusoid":

@@ -16,7 +16,7 @@ from dragoman.operations import Dropout, DropoutKey
 
 @dataclass(frozen=True)
 class ForwardContext:
-    """What one pass through a network carries besides its values.
+    """Context of one forward pass.
 
     noise  the randomness of a training step; None drops nothing
     maps   where attention layers leave their weights, in the order they are reached; None keeps none
@@ -47,7 +47,7 @@ class Initializer:
         return (self.rng.standard_normal((rows, columns)) * deviation).astype(self.dtype)
 
     def orthogonal(self, size: int) -> Array:
-        """[size, size]: a rotation, which neither stretches nor shrinks what is multiplied with it again and again."""
+        """Draw an orthogonal matrix [size, size], which keeps the norm of what is multiplied with it repeatedly."""
         q, r = np.linalg.qr(self.rng.standard_normal((size, size)))
         return (q * np.sign(np.diag(r))).astype(self.dtype)
 
@@ -62,7 +62,7 @@ class Layer:
     """Base of layers and networks: finds the parameters among its attributes, in the order they were set."""
 
     def named_parameters(self, prefix: str = "") -> Iterator[tuple[str, Parameter]]:
-        """Every parameter once, with its dotted name; a tied one under its first name."""
+        """Yield every parameter once, with its dotted name; a tied one under its first name."""
         seen: set[int] = set()
         for name, parameter in self._walk(prefix):
             if id(parameter) not in seen:
@@ -84,16 +84,16 @@ class Layer:
         return [parameter for _, parameter in self.named_parameters()]
 
     def named_arrays(self) -> Iterator[tuple[str, Array]]:
-        """The published parameters as views, under the names they are saved by."""
+        """Yield the parameters as views, under the names they are saved by."""
         for name, parameter in self.named_parameters():
             yield from parameter.split(name)
 
     def count(self) -> int:
-        """p, the exact number of parameters."""
+        """Return the exact number of parameters, p."""
         return sum(parameter.value.size for parameter in self.parameters())
 
     def without_gradient(self) -> Self:
-        """The same layer on the same memory, holding plain arrays: nothing is recorded, inference pays nothing."""
+        """Return the same layer on the same memory with plain arrays, so that nothing is recorded."""
         twin = copy.copy(self)
         for name, attribute in vars(self).items():
             if isinstance(attribute, Parameter):

@@ -43,7 +43,7 @@ class Cell(Layer):
         reverse: bool = False,
     ) -> None:
         if kind not in BLOCKS:
-            raise ConfigurationError(f"there is no cell '{kind}'; choose one of {', '.join(BLOCKS)}")
+            raise ConfigurationError(f"unknown cell '{kind}'; available: {', '.join(BLOCKS)}")
         find_activation(activation)
         names = BLOCKS[kind]
         self.weights = Parameter(initial.glorot(inputs, units, len(names)), _named(names, "weights"))
@@ -57,7 +57,7 @@ class Cell(Layer):
         self.reverse = reverse
 
     def inputs(self, x: Value) -> Value:
-        """What all rows contribute, [N, blocks m]."""
+        """Compute the contribution of the inputs for all rows, [N, blocks m]."""
         return linear(x, self.weights, self.biases)
 
     def __call__(self, x: Value, offsets: Array, state: State = (), cut: int | None = None) -> tuple[Value, State]:
@@ -65,7 +65,7 @@ class Cell(Layer):
         return self.run(self.inputs(x), offsets, state, cut)
 
     def run(self, inputs: Value, offsets: Array, state: State = (), cut: int | None = None) -> tuple[Value, State]:
-        """The recurrence alone, on what `inputs` gave."""
+        """Run the recurrence on the result of `inputs`."""
         common = {"offsets": offsets, "reverse": self.reverse, "cut": cut}
         if self.kind == "lstm":
             h, _, final, final_cell = lstm(inputs, self.recurrent_weights, *state, **common)
@@ -77,12 +77,12 @@ class Cell(Layer):
         return h, (final,)
 
     def begin(self, count: int) -> State:
-        """The state 0 of so many sequences."""
+        """Return a zero state for this many sequences."""
         kind = value_of(self.weights).dtype
         return tuple(np.zeros((count, self.units), kind) for _ in range(2 if self.kind == "lstm" else 1))
 
     def step(self, inputs: Value, state: State) -> State:
-        """One step of every sequence: inputs [B, blocks m]."""
+        """Take one step of every sequence: inputs [B, blocks m]."""
         return self.run(inputs, np.arange(len(value_of(inputs)) + 1), state)[1]
 
 
@@ -91,7 +91,7 @@ def _named(names: Sequence[str], what: str) -> tuple[str, ...]:
 
 
 def _biases(kind: CellKind, units: int, initial: Initializer) -> Array:
-    """0, but 1 for the forget gate: a memory that is open at first lets gradients through from far away."""
+    """Return zeros, but 1 for the forget gate: an open gate lets gradients through many steps at first."""
     biases = initial.zeros(len(BLOCKS[kind]) * units)
     if kind == "lstm":
         biases[:units] = 1
@@ -152,19 +152,19 @@ class Recurrent(Layer):
 
     def _both(self, i: int, x: Value, offsets: Array, state: State, cut: int | None) -> tuple[Value, State]:
         if state:
-            raise ConfigurationError("a layer that reads in both directions begins with 0: its sequence is all there")
+            raise ConfigurationError("a bidirectional layer always begins with a zero state")
         h_forward, forward = self.forward[i](x, offsets, (), cut)
         h_backward, backward = self.backward[i](x, offsets, (), cut)
         final = tuple(concatenate_columns(f, b) for f, b in zip(forward, backward, strict=True))
         return concatenate_columns(h_forward, h_backward), final
 
     def step(self, x: Value, states: Sequence[State], ready: bool = False) -> list[State]:
-        """One step of every sequence, in one direction: x [B, p], or what it contributes if that is ready."""
+        """Take one step of every sequence, in one direction: x [B, p], or its contribution if `ready`."""
         return advance(self.forward, x, states, ready)
 
 
 def advance(cells: Sequence[Cell], x: Value, states: Sequence[State], ready: bool = False) -> list[State]:
-    """One step of layers of cells: each reads the new h of the one before."""
+    """Take one step of stacked cells: each reads the new h of the one below."""
     new: list[State] = []
     for cell, state in zip(cells, states, strict=True):
         new.append(cell.step(x if ready and not new else cell.inputs(x), state))
@@ -173,5 +173,5 @@ def advance(cells: Sequence[Cell], x: Value, states: Sequence[State], ready: boo
 
 
 def select_states(states: Sequence[State], rows: Array) -> tuple[State, ...]:
-    """The same layers' states of some of the sequences; plain arrays."""
+    """Select the states of some sequences; plain arrays."""
     return tuple(tuple(value_of(part)[rows] for part in state) for state in states)

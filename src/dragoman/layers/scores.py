@@ -1,4 +1,4 @@
-"""Attention of a recurrent decoder: how much a state looks at each row of the source (book 7.4)."""
+"""Attention of a recurrent decoder to the rows of the source (book 7.4)."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from dragoman.operations import (
     attend_cross,
     attention_weights,
     concatenate_columns,
-    deal_rows,
     linear,
+    split_rows,
 )
 
 Score = Literal["dot", "scaled_dot", "general", "concatenation", "additive"]
@@ -26,7 +26,7 @@ DOTS, ADDED = ("dot", "scaled_dot"), ("concatenation", "additive")
 
 @dataclass(frozen=True, eq=False)
 class Keys:
-    """The rows v [M, k] that are looked at: what of them scores compare with, and what is taken from them."""
+    """The rows v [M, k] to attend to: their keys for the scores, and their values."""
 
     v: Value
     keys: Value
@@ -66,7 +66,7 @@ class ScoredAttention(Layer):
             self.score_weights = Parameter(initial.glorot(key_depth, 1)[:, 0])
 
     def look_at(self, v: Value, offsets: Array) -> Keys:
-        """What can be computed once for all queries."""
+        """Compute what is the same for all queries."""
         if self.score in DOTS:
             return Keys(v, concatenate_columns(v, v), offsets, None)
         if self.score == "general":
@@ -74,24 +74,24 @@ class ScoredAttention(Layer):
         if self.score == "additive":
             return Keys(v, linear(v, self.key_weights), offsets, self.weights)
         q, k = self.depths
-        of_query, of_key = deal_rows(self.weights, rows=(np.arange(q), np.arange(q, q + k)))
+        of_query, of_key = split_rows(self.weights, rows=(np.arange(q), np.arange(q, q + k)))
         return Keys(v, linear(v, of_key), offsets, of_query)
 
-    def __call__(self, z: Value, looked: Keys, offsets: Array) -> Value:
+    def __call__(self, z: Value, attended: Keys, offsets: Array) -> Value:
         """z [N, q], offsets [B + 1] of the queries of each sequence -> u [N, k]"""
-        ends = {"offsets": offsets, "memory_offsets": looked.offsets}
+        ends = {"offsets": offsets, "memory_offsets": attended.offsets}
         if self.score in ADDED:
-            return attend_additive(self._query(z, looked), looked.keys, self.score_weights, looked.v, **ends)
-        return attend_cross(self._query(z, looked), looked.keys, heads=1, scaled=self.score == "scaled_dot", **ends)
+            return attend_additive(self._query(z, attended), attended.keys, self.score_weights, attended.v, **ends)
+        return attend_cross(self._query(z, attended), attended.keys, heads=1, scaled=self.score == "scaled_dot", **ends)
 
     @staticmethod
-    def _query(z: Value, looked: Keys) -> Value:
-        return z if looked.query_weights is None else linear(z, looked.query_weights)
+    def _query(z: Value, attended: Keys) -> Value:
+        return z if attended.query_weights is None else linear(z, attended.query_weights)
 
-    def alpha(self, z: Value, looked: Keys, offsets: Array) -> Array:
-        """The weights [B, Tq, Tk], not recorded."""
-        queries, memory, scaled = self._query(z, looked), looked.offsets, self.score == "scaled_dot"
+    def alpha(self, z: Value, attended: Keys, offsets: Array) -> Array:
+        """Return the attention weights [B, Tq, Tk], not recorded."""
+        queries, memory, scaled = self._query(z, attended), attended.offsets, self.score == "scaled_dot"
         if self.score in ADDED:
-            return additive_weights(queries, looked.keys, self.score_weights, offsets, memory)
-        maps = attention_weights(queries, looked.v, offsets=offsets, memory_offsets=memory, heads=1, scaled=scaled)
+            return additive_weights(queries, attended.keys, self.score_weights, offsets, memory)
+        maps = attention_weights(queries, attended.v, offsets=offsets, memory_offsets=memory, heads=1, scaled=scaled)
         return np.asarray(maps[:, 0])

@@ -1,4 +1,4 @@
-"""Recurrent encoder-decoders (book 7.4): the translators that came before transformers, with any cell."""
+"""Recurrent encoder-decoders (book 7.4) with any cell."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ from dragoman.operations import concatenate_columns, drop, take_rows
 
 
 class RecurrentSettings(Configuration):
-    """What is chosen of a recurrent encoder-decoder.
+    """Settings of a recurrent encoder-decoder.
 
-    context  how the decoder hears of the source: its last state as the decoder's first (Figure 7.9 a), also beside
-             every step's input and output (Figure 7.9 b), or by attention at every step (7.22)
-    reversed the encoder reads the source from its last label to its first
-    units    of the decoder, and of the encoder: half of them in each direction when it reads in both
+    context   how the decoder gets the source: the last encoder state is its first state (Figure 7.9 a), is also given
+              to every step's input and output (Figure 7.9 b), or there is attention at every step (7.22)
+    reversed  whether the encoder reads the source from its last label to its first
+    units     of the decoder, and of the encoder: half of them per direction if it is bidirectional
     """
 
     cell: CellKind = "gru"
@@ -52,7 +52,7 @@ class RecurrentSettings(Configuration):
     dropout: float = Field(default=0.0, ge=0, lt=1)
 
     def summary(self) -> str:
-        """Its sizes by the book's letters, and how the decoder hears of the source."""
+        """Describe sizes, in the book's letters, and context in one line."""
         attention = f"attention by the {self.score.replace('_', ' ')} score"
         heard = {"initial": "first state", "every_step": "context at every step", "attention": attention}
         ways = [way for way in ("bidirectional", "reversed") if getattr(self, way)]
@@ -61,33 +61,33 @@ class RecurrentSettings(Configuration):
     @model_validator(mode="after")
     def _halves(self) -> Self:
         if self.bidirectional and self.units % 2:
-            raise ValueError(f"an encoder in both directions has half the units in each, got {self.units}")
+            raise ValueError(f"a bidirectional encoder needs an even number of units, got {self.units}")
         return self
 
 
 class RecurrentConfiguration(RecurrentSettings):
-    """Everything a recurrent encoder-decoder is built from."""
+    """Settings of a recurrent encoder-decoder, with its vocabularies."""
 
     source_vocabulary: int = Field(ge=1, le=MOST_LABELS)
     target_vocabulary: int = Field(ge=1, le=MOST_LABELS)
 
     def count(self) -> int:
-        """p, without building the network."""
+        """Count the parameters without building the network."""
         return count_recurrent(self)
 
 
 @dataclass(frozen=True, eq=False)
 class RecurrentState:
-    """Where a decoding stands.
+    """The state of decoding.
 
     states   (h,) or (h, c) of each layer of the decoder, [B, m]
-    looked   the source as attention sees it, shared by all; None without attention
+    attended   keys of the source, shared by all rows; None without attention
     context  z* [B, m]
-    origins  [B] which source each row is for
+    origins  [B] the source of each row
     """
 
     states: tuple[State, ...]
-    looked: Keys | None
+    attended: Keys | None
     context: Array
     origins: Array
 
@@ -95,7 +95,7 @@ class RecurrentState:
         return len(self.origins)
 
     def select(self, rows: Array) -> RecurrentState:
-        return RecurrentState(select_states(self.states, rows), self.looked, self.context[rows], self.origins[rows])
+        return RecurrentState(select_states(self.states, rows), self.attended, self.context[rows], self.origins[rows])
 
 
 class EncoderDecoder(Network):
@@ -130,15 +130,15 @@ class EncoderDecoder(Network):
         return output(x)
 
     def before_output(self, batch: Batch, run: ForwardContext | None = None) -> tuple[Value, Perceptron]:
-        """What the last layer reads, and that layer."""
+        """Return the input of the output layer, and that layer."""
         run, source = run or ForwardContext(), batch.source
         if source is None:
             raise ShapeError("an encoder-decoder reads pairs: the batch has no source; build it with Batch.pairs")
         rows, states = self._encode(source, run)
         y = self.reference_embedding(batch.labels, batch.positions, run, batch.first_row)
         if isinstance(self.decoder, AttentionalDecoder):
-            looked = self.decoder.attention.look_at(rows, source.offsets)
-            s = self.decoder(y, batch.offsets, looked, states, run)
+            attended = self.decoder.attention.look_at(rows, source.offsets)
+            s = self.decoder(y, batch.offsets, attended, states, run)
         elif self.configuration.context == "every_step":
             context = take_rows(states[-1][0], rows=np.repeat(np.arange(len(batch)), batch.lengths))
             x = concatenate_columns(y, context)
@@ -150,29 +150,29 @@ class EncoderDecoder(Network):
         return (s if dropout is None else drop(s, dropout=dropout)), self.output
 
     def _encode(self, source: Batch, run: ForwardContext) -> tuple[Value, list[State]]:
-        """The encoder's rows, and the state of each layer after the whole source."""
+        """Return the encoder's rows, and the state of each layer after the source."""
         labels = source.labels[reversed_rows(source)] if self.configuration.reversed else source.labels
         x = self.source_embedding(labels, source.positions, run, source.first_row)
         return self.encoder(x, source.offsets, run, first_row=source.first_row)
 
     def encode(self, batch: Batch) -> RecurrentState:
-        """Read the sources once; the state from which `step` writes their references. Of pairs, the sources count."""
+        """Encode the sources (of a batch of pairs, too); return the first state for `step`."""
         source, plain = batch if batch.source is None else batch.source, self.plain
         rows, states = plain._encode(source, ForwardContext())
-        looked = None
+        attended = None
         if isinstance(plain.decoder, AttentionalDecoder):
-            looked = plain.decoder.attention.look_at(rows, source.offsets)
-        return RecurrentState(tuple(states), looked, value_of(states[-1][0]), np.arange(len(source)))
+            attended = plain.decoder.attention.look_at(rows, source.offsets)
+        return RecurrentState(tuple(states), attended, value_of(states[-1][0]), np.arange(len(source)))
 
     def step(self, state: RecurrentState, labels: Array) -> tuple[Array, RecurrentState]:
-        """Logits [B, V] for the label after `labels` [B], and the state that has seen them."""
+        """Return the logits [B, V] of the label after `labels` [B], and the next state."""
         if len(labels) != len(state):
             raise ShapeError(f"step: {len(labels)} labels for a state of {len(state)} sequences")
         plain, shown = self.plain, self.configuration.context == "every_step"
         y = plain.reference_embedding(labels, np.zeros(len(labels), np.int64), ForwardContext())
         if isinstance(plain.decoder, AttentionalDecoder):
-            assert state.looked is not None
-            states = plain.decoder.step(y, state.looked, state.origins, state.states)
+            assert state.attended is not None
+            states = plain.decoder.step(y, state.attended, state.origins, state.states)
         else:
             states = plain.decoder.step(concatenate_columns(y, state.context) if shown else y, state.states)
         s = states[-1][0]
@@ -181,17 +181,17 @@ class EncoderDecoder(Network):
 
     @property
     def maximum_length(self) -> None:
-        """Nothing in it counts positions."""
+        """None: there is no limit, because it has no positions."""
         return
 
     def attention(self, batch: Batch) -> dict[str, Array]:
-        """The attention weights, [B, 1, Tq, Tk], by the layer's name; none without attention."""
+        """Return the attention weights, [B, 1, Tq, Tk], by layer name; empty without attention."""
         maps: list[Array] = []
         self.plain(batch, ForwardContext(maps=maps))
         return {"decoder.attention": self._in_order(batch.source, maps[0])} if maps else {}
 
     def _in_order(self, source: Batch | None, maps: Array) -> Array:
-        """Columns in the order of the source, also when it was read from its end."""
+        """Put columns into the order of the source if it was read in reverse."""
         if source is None or not self.configuration.reversed:
             return maps
         ordered, rows = np.zeros_like(maps), reversed_rows(source)
@@ -200,18 +200,18 @@ class EncoderDecoder(Network):
         return ordered
 
     def alignment(self, batch: Batch) -> Array:
-        """[B, Tq, Tk]: where each position of the reference looked."""
+        """Return [B, Tq, Tk], the attention from each reference position to the source."""
         maps = self.attention(batch)
         if not maps:
             raise ConfigurationError(
-                f"the context of this network is '{self.configuration.context}', so it looks nowhere; "
-                f"`--architecture {self.configuration.cell}-attention` trains one that does"
+                f"this network has no attention (its context is '{self.configuration.context}'); "
+                f"`--architecture {self.configuration.cell}-attention` trains one with attention"
             )
         return maps["decoder.attention"][:, 0]
 
 
 def reversed_rows(batch: Batch) -> Array:
-    """[N] the rows of each sequence from its last to its first; start and end labels stay where they are."""
+    """Return [N], the rows of each sequence in reverse; start and end labels keep their places."""
     rows = np.arange(len(batch.labels))
     for a, b in itertools.pairwise(batch.offsets):
         first = a + (b > a and batch.labels[a] == START)

@@ -1,4 +1,4 @@
-"""Roll-out: a network reads some of its own outputs instead of the labels it was given."""
+"""Roll-out: feed a network some of its own outputs instead of the given labels."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ S = TypeVar("S", bound=Selectable)
 def with_feedback(
     batch: Batch, state: S, given: Array, own: Array, step: Callable[[S, Array, Array], tuple[Array, S]]
 ) -> Array:
-    """[N] the labels that are read: `given`, but where `own` is True, what was written at the position before.
+    """Return [N], the labels to read: `given`, or the output at the position before where `own` is True.
 
-    step  (state, rows, labels read) -> (labels written, state), one position of each sequence that is not over
+    step  (state, rows, labels read) -> (labels written, state), one position of each unfinished sequence
 
-    No gradient flows through a label, so they can be found before the recorded pass.
+    No gradient flows through labels, so they can be computed before the recorded pass.
     """
     read, written, alive = given.copy(), given[:0], batch.lengths >= 0
     for t in range(batch.lengths.max(initial=0)):

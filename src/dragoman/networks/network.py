@@ -1,4 +1,4 @@
-"""What every network is: parameters in one flat vector, built from a validated configuration and nothing else."""
+"""Base class of networks: parameters in one flat vector, built from a validated configuration."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dragoman.layers import ForwardContext, Layer
 
 
 class Configuration(BaseModel):
-    """Settings that are checked when they are given; mistakes are named one by one."""
+    """Validated settings; the error lists every mistake."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -45,19 +45,19 @@ class Network(Layer, ABC):
 
     @abstractmethod
     def __call__(self, batch: Batch, run: ForwardContext | None = None) -> Value:
-        """The outputs for a batch; recorded when parameters want gradients."""
+        """Compute the outputs for a batch; recorded if parameters want gradients."""
 
     def _bind(self) -> None:
-        """Lay all parameters out in theta; the last thing a constructor does."""
+        """Place all parameters in theta; called at the end of a constructor."""
         self.theta = Theta(self.parameters())
 
     @cached_property
     def plain(self) -> Self:
-        """This network on the same memory without gradients: what prediction and decoding use."""
+        """This network on the same memory without gradients, for prediction and decoding."""
         return self.without_gradient()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        """A network of its own: equal parameters in a theta of their own."""
+        """Copy the network, with its own theta."""
         twin = copy.copy(self)
         memo[id(self)] = twin
         for name, attribute in vars(self).items():
@@ -70,7 +70,7 @@ class Network(Layer, ABC):
         return twin
 
     def freeze(self, *prefixes: str) -> None:
-        """Leave the parameters whose names begin with a prefix unchanged by training ('encoder', 'decoder.0', ...)."""
+        """Exclude the parameters whose names begin with a prefix ('encoder', 'decoder.0', ...) from training."""
         for parameter in self._starting_with(prefixes):
             parameter.frozen = True
 
@@ -85,7 +85,7 @@ class Network(Layer, ABC):
             if not named:
                 first = sorted({name.split(".")[0] for name, _ in self.named_parameters()})
                 raise ConfigurationError(
-                    f"no parameter's name begins with '{prefix}'; there is {', '.join(first)} "
+                    f"no parameter's name begins with '{prefix}'; available: {', '.join(first)} "
                     "(queries, keys and values of an attention layer share one matrix and are frozen together)"
                 )
             found += named

@@ -15,9 +15,9 @@ PRESETS: dict[str, dict[str, int]] = {
 
 
 def preset(name: str, source_vocabulary: int, target_vocabulary: int, **changes: Any) -> TransformerConfiguration:
-    """A preset's configuration for two vocabularies, with any other setting changed by name."""
+    """Return the configuration of a preset for two vocabularies; other settings can be changed by name."""
     if name not in PRESETS:
-        raise ConfigurationError(f"there is no preset '{name}'; choose one of {', '.join(PRESETS)}")
+        raise ConfigurationError(f"unknown preset '{name}'; available: {', '.join(PRESETS)}")
     settings = {**PRESETS[name], **changes}
     return TransformerConfiguration(
         source_vocabulary=source_vocabulary, target_vocabulary=target_vocabulary, **settings

@@ -17,13 +17,13 @@ from dragoman.networks.feedback import with_feedback
 from dragoman.networks.network import Configuration, Network
 from dragoman.operations.shapes import check_labels
 
-NONE = -1  # nothing is fed back: the first step of a sequence
+NONE = -1  # no feedback: the first step of a sequence
 
 
 class RecurrentNetworkConfiguration(Configuration):
-    """inputs p, units m and outputs q of the book; labels come in as unit vectors, so that p is their lexicon.
+    """Settings: inputs p, units m and outputs q of the book; labels are one-hot vectors, so p is the vocabulary size.
 
-    feedback  the output before, as a unit vector, is added to every input (7.3); then q = p
+    feedback  the previous output, as a one-hot vector, is added to every input (7.3); then q = p
     """
 
     inputs: int = Field(ge=1)
@@ -40,17 +40,16 @@ class RecurrentNetworkConfiguration(Configuration):
     def _fits_together(self) -> Self:
         if self.feedback and self.inputs != self.outputs:
             raise ValueError(
-                f"what is fed back is added to the inputs, but there are {self.inputs} inputs and "
-                f"{self.outputs} outputs"
+                f"feedback is added to the inputs, but there are {self.inputs} inputs and {self.outputs} outputs"
             )
         if self.feedback and self.bidirectional:
-            raise ValueError("in both directions there is no output before the others to feed back")
+            raise ValueError("a bidirectional network cannot use feedback")
         return self
 
 
 @dataclass(frozen=True, eq=False)
 class RecurrentNetworkState:
-    """Where a reading stands: (h,) or (h, c) of each layer, and the label that is fed back, NONE at the start."""
+    """The state of reading: (h,) or (h, c) of each layer, and the label to feed back, NONE at the start."""
 
     states: tuple[State, ...]
     fed: Array
@@ -87,7 +86,7 @@ class RecurrentNetwork(Network):
         cut: int | None = None,
         fed: Array | None = None,
     ) -> tuple[Value, list[State]]:
-        """The outputs, and the state of each layer after the last step.
+        """Return the outputs, and the state of each layer after the last step.
 
         states  what it begins with: those of a batch whose sequences go on here (plain arrays, so that nothing is
                 passed back to that batch)
@@ -101,7 +100,7 @@ class RecurrentNetwork(Network):
         return self.output(h), finals
 
     def fed_back(self, batch: Batch, taught: Array | None = None) -> Array:
-        """[N] the label fed to each step: the target before where `taught` is True, else its own output before.
+        """Return [N], the label fed to each step: the previous target where `taught` is True, else the previous output.
 
         taught  None: everywhere, or nowhere in a batch without targets; a part of them is scheduled sampling
         """
@@ -138,14 +137,14 @@ class RecurrentNetwork(Network):
         return rows
 
     def encode(self, batch: Batch) -> RecurrentNetworkState:
-        """The state before anything is read; of the batch only its size counts."""
+        """Return the initial state for the sequences of a batch."""
         if self.configuration.bidirectional:
-            raise ConfigurationError("a network that reads in both directions cannot write label by label")
+            raise ConfigurationError("a bidirectional network cannot write label by label")
         states = tuple(cell.begin(len(batch)) for cell in self.hidden.forward)
         return RecurrentNetworkState(states, np.full(len(batch), NONE))
 
     def step(self, state: RecurrentNetworkState, labels: Array) -> tuple[Array, RecurrentNetworkState]:
-        """Outputs [B, q] after reading one more label of each sequence, and the state that has read it."""
+        """Return the outputs [B, q] after reading one more label of each sequence, and the next state."""
         return self._advance(state, self._unit(labels, self.theta.values.dtype))
 
     def _advance(self, state: RecurrentNetworkState, x: Array) -> tuple[Array, RecurrentNetworkState]:

@@ -1,4 +1,4 @@
-"""How many parameters a configuration asks for, and whether this computer can hold them: known before it is built."""
+"""Count the parameters of a configuration and check the memory before a network is built."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     )
     from dragoman.networks.transformer import TransformerConfiguration
 
-# More than any network for one computer has; what lies above is a mistake or a damaged file.
+# Larger than any network for one computer; a larger value is a mistake or a damaged file.
 MOST_LAYERS = 1_000
 WIDEST = 65_536
 MOST_HIDDEN = 1_048_576
 MOST_LABELS = 10_000_000
 LONGEST = 1_000_000
-COPIES = 2  # while a network is built: the parameters one by one, and theta
+COPIES = 2  # while a network is built: the single parameters, and theta
 
 
 def count_transformer(c: TransformerConfiguration) -> int:
@@ -118,7 +118,7 @@ def _cell(kind: str, inputs: int, units: int) -> int:
 
 
 def physical_memory() -> int | None:
-    """Bytes of memory of this computer; None where the system does not tell."""
+    """Return the bytes of memory of this computer; None if unknown."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
@@ -126,7 +126,7 @@ def physical_memory() -> int | None:
 
 
 def check_memory(parameters: int, dtype: Any = np.float32, copies: int = COPIES, constants: int = 0) -> None:
-    """Refuse what this computer cannot hold, before any of it is allocated.
+    """Raise an error if a network does not fit into the memory of this computer.
 
     copies     vectors as long as theta
     constants  other numbers, in double precision

@@ -1,4 +1,4 @@
-"""Weights on disk: safetensors, the published parameters by name, nothing that executes."""
+"""Save and load weights as safetensors, by parameter name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FORMAT = "1"
 
 
 def save_weights(network: Network, path: Path) -> None:
-    """Write every parameter under its published name. Views are copied: safetensors mangles strided arrays silently."""
+    """Write every parameter by name. Views are copied, because safetensors silently corrupts strided arrays."""
     arrays = {name: np.ascontiguousarray(view) for name, view in network.named_arrays()}
     try:
         write_tensors(arrays, path, {"format": FORMAT})
@@ -30,7 +30,7 @@ def load_weights(network: Network, path: Path) -> None:
     if version != FORMAT:
         raise FileFormatError(
             f"{path} has format version {version or 'none'}, but this program reads version {FORMAT}; "
-            "was it written by save_weights, and by a version of dragoman not later than this one?"
+            "was it written by a later version of dragoman?"
         )
     wanted = dict(network.named_arrays())
     missing, unknown = sorted(wanted.keys() - arrays.keys()), sorted(arrays.keys() - wanted.keys())

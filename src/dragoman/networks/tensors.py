@@ -1,4 +1,4 @@
-"""Arrays in safetensors files, with a checksum of their contents: a flipped bit does not load without a word."""
+"""Read and write safetensors files with a checksum, so that damage is detected."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CHECKSUM = "sha256"
 
 
 def checksum(arrays: Mapping[str, Array]) -> str:
-    """SHA-256 of names, types, shapes and contents."""
+    """Compute the SHA-256 of names, types, shapes and contents."""
     digest = hashlib.sha256()
     for name, array in sorted(arrays.items()):
         digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
@@ -33,7 +33,7 @@ def write_tensors(arrays: dict[str, Array], path: Path, metadata: Mapping[str, s
 
 
 def _sort_metadata(path: Path) -> None:
-    """The library writes metadata in random order. Sorted, the header is as long as before."""
+    """Sort the metadata, which the library writes in random order; the header keeps its length."""
     with path.open("r+b") as file:
         size = int.from_bytes(file.read(8), "little")
         header = json.loads(file.read(size))
@@ -46,21 +46,21 @@ def _sort_metadata(path: Path) -> None:
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Array], dict[str, str]]:
-    """All arrays of a file and its metadata; a checksum is compared where there is one."""
+    """Read all arrays of a file and its metadata; verify the checksum if there is one."""
     try:
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError, TypeError) as error:  # TypeError: numbers NumPy does not have, such as bfloat16
+    except (SafetensorError, OSError, TypeError) as error:  # TypeError: types that NumPy lacks, such as bfloat16
         raise FileFormatError(f"{path} cannot be read as safetensors: {error}") from None
-    expected = metadata.get(CHECKSUM)  # files of other programs have none
+    expected = metadata.get(CHECKSUM)  # files of other programs have no checksum
     if expected is not None and expected != checksum(arrays):
         raise FileFormatError(f"{path} is damaged: its contents do not match their checksum")
     return arrays, metadata
 
 
 def count_values(path: Path) -> int:
-    """How many values the arrays of a file have, from its header alone."""
+    """Count the values of a file from its header."""
     try:
         with safe_open(path, framework="numpy") as file:
             shapes = [file.get_slice(name).get_shape() for name in file.keys()]  # noqa: SIM118

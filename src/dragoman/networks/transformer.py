@@ -43,7 +43,7 @@ class TransformerSettings(BlockSettings):
 
 
 class TransformerConfiguration(TransformerSettings):
-    """Everything a Transformer is built from: what is chosen, and the vocabularies, which the data decide."""
+    """Settings of a Transformer, with its vocabularies."""
 
     source_vocabulary: int = Field(ge=1, le=MOST_LABELS)
     target_vocabulary: int = Field(ge=1, le=MOST_LABELS)
@@ -58,13 +58,13 @@ class TransformerConfiguration(TransformerSettings):
         return self
 
     def count(self) -> int:
-        """p, without building the network."""
+        """Count the parameters without building the network."""
         return count_transformer(self)
 
 
 @dataclass(frozen=True)
 class TransformerState:
-    """Where a decoding stands: the source as each decoder sees it, the past of each decoder, the next position.
+    """The state of decoding: cross-attention keys and values, KV caches, and the next position.
 
     All sequences of a state are at the same position.
     """
@@ -77,7 +77,7 @@ class TransformerState:
         return len(self.past[0])
 
     def select(self, rows: Array) -> TransformerState:
-        """The state of some of the sequences, in the given order, with repetitions (beams)."""
+        """Return the state of some sequences, in the given order, with repetitions (beams)."""
         return TransformerState(
             tuple(kv.select(rows) for kv in self.remembered), tuple(kv.select(rows) for kv in self.past), self.position
         )
@@ -130,7 +130,7 @@ class Transformer(Network):
         return finish(self.encoder_normalization, stream, run, source.first_row)
 
     def encode(self, batch: Batch) -> TransformerState:
-        """Read the sources once; the state from which `step` writes their references. Of pairs, the sources count."""
+        """Encode the sources (of a batch of pairs, too); return the first state for `step`."""
         source = batch if batch.source is None else batch.source
         plain = self.plain
         memory = value_of(plain._encode(source, ForwardContext()))
@@ -141,7 +141,7 @@ class Transformer(Network):
         )
 
     def step(self, state: TransformerState, labels: Array) -> tuple[Array, TransformerState]:
-        """Logits [B, V] for the label after `labels` [B], and the state that has seen them."""
+        """Return the logits [B, V] of the label after `labels` [B], and the next state."""
         if len(labels) != len(state):
             raise ShapeError(f"step: {len(labels)} labels for a state of {len(state)} sequences")
         plain = self.plain
@@ -156,16 +156,16 @@ class Transformer(Network):
 
     @property
     def maximum_length(self) -> int | None:
-        """Positions it has, where they end somewhere."""
+        """The number of positions, if it is limited, else None."""
         return self.configuration.maximum_length
 
     def alignment(self, batch: Batch) -> Array:
-        """[B, Tq, Tk]: where each position of the reference looked, by the last decoder, all heads' mean."""
+        """Return [B, Tq, Tk], the attention from reference to source: last decoder, mean of all heads."""
         mean: Array = self.attention(batch)[f"decoder.{len(self.decoder) - 1}.cross_attention"].mean(axis=1)
         return mean
 
     def attention(self, batch: Batch) -> dict[str, Array]:
-        """The attention weights of every layer, [B, h, Tq, Tk], by the layer's name."""
+        """Return the attention weights of every layer, [B, h, Tq, Tk], by layer name."""
         maps: list[Array] = []
         self.plain(batch, ForwardContext(maps=maps))
         names = [f"encoder.{i}.self_attention" for i in range(len(self.encoder))]

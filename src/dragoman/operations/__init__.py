@@ -1,4 +1,4 @@
-"""Every equation beside its derivative, in plain array code: the definition of what is right."""
+"""Operations: every equation beside its derivative, in plain array code, which defines the results."""
 
 from dragoman.operations.activations import ACTIVATIONS, activate
 from dragoman.operations.attention import Padding, attend, attend_cross, attend_self, attend_step, attention_weights
@@ -17,9 +17,9 @@ from dragoman.operations.structure import (
     appended_offsets,
     appended_rows,
     concatenate_columns,
-    deal_rows,
     join_rows,
     reshape,
+    split_rows,
     take_rows,
     transpose,
 )
@@ -47,7 +47,6 @@ __all__ = [
     "cbow",
     "concatenate_columns",
     "cross_entropy",
-    "deal_rows",
     "drop",
     "embed",
     "gru",
@@ -65,6 +64,7 @@ __all__ = [
     "rnn",
     "skip_gram",
     "softmax",
+    "split_rows",
     "take_rows",
     "transpose",
 ]

@@ -60,7 +60,7 @@ ACTIVATIONS: dict[str, tuple[Callable[[Array], Array], Callable[[Array, Array], 
 
 def find_activation(name: str) -> tuple[Callable[[Array], Array], Callable[[Array, Array], Array]]:
     if name not in ACTIVATIONS:
-        raise ConfigurationError(f"there is no activation '{name}'; choose one of {', '.join(ACTIVATIONS)}")
+        raise ConfigurationError(f"unknown activation '{name}'; available: {', '.join(ACTIVATIONS)}")
     return ACTIVATIONS[name]
 
 

@@ -29,7 +29,7 @@ def mix(h: Array) -> Array:
 
 
 def mix_word(h: int) -> int:
-    """mix of one word, without an array around it: what a training step asks for at every site."""
+    """Scramble one 32-bit word, without an array."""
     h = ((h ^ h >> 16) * FIRST) & ALL_BITS
     h = ((h ^ h >> 15) * SECOND) & ALL_BITS
     return h ^ h >> 16

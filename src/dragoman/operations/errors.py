@@ -35,7 +35,7 @@ def cross_entropy(
     positions = float(w.sum() if total is None else total)
     factor = w / positions if positions else w  # a batch that is all padding has no error
 
-    with np.errstate(all="ignore"):  # what overflows is told below, once
+    with np.errstate(all="ignore"):  # overflow is reported below, once
         z = shifted(logits)
         exponentials = np.exp(z)
         sums = exponentials.sum(axis=1)
@@ -98,7 +98,7 @@ def mean_squared_error(
     check_shapes("mean_squared_error", **_same_axes(y, targets, weights))
     difference = y - targets.astype(y.real.dtype)
     factor = _factor(y, weights, total)
-    with np.errstate(all="ignore"):  # what overflows is told below, once
+    with np.errstate(all="ignore"):  # overflow is reported below, once
         error = np.asarray((factor * difference * difference).sum())
     check_finite("the mean squared error", error)
 
@@ -123,7 +123,7 @@ def log_error(
     targets = targets.astype(y.real.dtype)
     factor = _factor(y, weights, total)
     # 0 log 0 = 0: a target that is certain asks nothing of the other outcome
-    with np.errstate(all="ignore"):  # what overflows is told below, once
+    with np.errstate(all="ignore"):  # overflow is reported below, once
         ones = np.where(targets > 0, -np.log(np.where(targets > 0, y, 1)), 0)
         zeros = np.where(targets < 1, -np.log(np.where(targets < 1, 1 - y, 1)), 0)
         error = np.asarray((factor * (targets * ones + (1 - targets) * zeros)).sum())

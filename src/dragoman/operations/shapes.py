@@ -1,4 +1,4 @@
-"""Shapes are checked where arrays meet, so that nothing broadcasts by accident."""
+"""Check shapes, so that nothing broadcasts by accident."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dragoman.graph import Array
 
 
 def check_shapes(operation: str, **arrays: tuple[Array | None, str]) -> None:
-    """Match each array against its axes, e.g. `x=(x, "N d"), weights=(weights, "d k")`: equal letters, equal sizes.
+    """Check each array against its axes, e.g. `x=(x, "N d"), weights=(weights, "d k")`: equal letters, equal sizes.
 
     `None` is an optional input left out.
     """
@@ -32,7 +32,7 @@ def check_shapes(operation: str, **arrays: tuple[Array | None, str]) -> None:
 
 
 def check_offsets(operation: str, rows: Array, offsets: Array, name: str = "x") -> None:
-    """The sequences cover the rows exactly."""
+    """Check that the sequences cover the rows exactly."""
     if len(rows) != offsets[-1]:
         raise ShapeError(f"{operation}: {name} has shape {rows.shape}, but the offsets end at {offsets[-1]}")
     if offsets[0] != 0 or (offsets[1:] < offsets[:-1]).any():
@@ -40,14 +40,14 @@ def check_offsets(operation: str, rows: Array, offsets: Array, name: str = "x") 
 
 
 def check_labels(operation: str, labels: Array, vocabulary: int) -> None:
-    """Every label is a row of the table: 0 <= label < vocabulary."""
+    """Check that every label is a row of the table: 0 <= label < vocabulary."""
     check_rows(
         operation, labels, vocabulary, "label", "the vocabulary", "; was the text encoded with this model's tokenizer?"
     )
 
 
 def check_rows(operation: str, rows: Array, size: int, what: str = "row", where: str = "x", hint: str = "") -> None:
-    """Integers from 0 to size - 1, fit to pick rows by."""
+    """Check for integers from 0 to size - 1."""
     if rows.dtype.kind not in "iu":
         raise LabelError(f"{operation}: {what}s must be integers, got {rows.dtype}")
     if rows.size and (rows.min() < 0 or rows.max() >= size):
@@ -59,7 +59,7 @@ def check_rows(operation: str, rows: Array, size: int, what: str = "row", where:
 
 
 def check_finite(operation: str, value: Array) -> None:
-    """A scalar loss that is NaN or infinite stops the training where it arises."""
+    """Raise an error if a scalar loss is NaN or infinite."""
     if not np.isfinite(value).all():
         raise NonFiniteError(
             f"{operation} is {value}: the outputs of the network have overflowed or were not numbers; "

@@ -81,11 +81,11 @@ def take_rows(x: Array, *, rows: Array) -> tuple[Array, Backward]:
 
 
 @operation
-def deal_rows(x: Array, *, rows: Sequence[Array]) -> tuple[tuple[Array, ...], Backward]:
-    """(x[rows[0]], x[rows[1]], ...): the rows dealt out, none of them twice (to the steps of a recurrence)."""
-    check_shapes("deal_rows", x=(x, "N d"))
+def split_rows(x: Array, *, rows: Sequence[Array]) -> tuple[tuple[Array, ...], Backward]:
+    """(x[rows[0]], x[rows[1]], ...): the rows split, none of them twice (for the steps of a recurrence)."""
+    check_shapes("split_rows", x=(x, "N d"))
     for each in rows:
-        check_rows("deal_rows", each, len(x))
+        check_rows("split_rows", each, len(x))
 
     def backward(*dys: Array | None) -> Array:
         dx = np.zeros_like(x)
@@ -99,7 +99,7 @@ def deal_rows(x: Array, *, rows: Sequence[Array]) -> tuple[tuple[Array, ...], Ba
 
 @operation
 def join_rows(*xs: Array, rows: Sequence[Array]) -> tuple[Array, Backward]:
-    """y[rows[t]] = xs[t]: what `deal_rows` dealt out, together again; every row of y comes once."""
+    """y[rows[t]] = xs[t]: the inverse of `split_rows`; every row of y occurs once."""
     if len(xs) != len(rows) or any(len(x) != len(each) for x, each in zip(xs, rows, strict=True)):
         raise ShapeError(f"join_rows: arrays of {list(map(len, xs))} rows go to {list(map(len, rows))} places")
     y = np.empty((sum(map(len, rows)), xs[0].shape[1]), np.result_type(*xs))

@@ -49,7 +49,7 @@ class Epoch:
     before: int
 
     def key(self, what: int) -> int:
-        """Where the draws of one kind begin."""
+        """Return the hash key of one kind of draw."""
         key = 0
         for word in (self.seed, self.seed >> 32, self.number, what):
             key = mix_word((key + word + GOLDEN) & ALL_BITS)
@@ -60,7 +60,7 @@ class Epoch:
 def vector_steps(
     table: Array, outputs: Array, labels: Array, offsets: Array, *, plan: Plan, epoch: Epoch, first: int, last: int
 ) -> tuple[float, int]:
-    """Learn from the sentences first to last - 1: table and outputs change. (the sum of the errors, how many)
+    """Train on the sentences first to last - 1, in place; return the sum of the errors and their number.
 
     table [V, d]   outputs [V, d]   labels [M], all words of the text   offsets [sentences + 1]
     """
@@ -112,7 +112,7 @@ def _step(
     step = table.dtype.type(rate)
     # Each of n inputs moves as far as their mean should, n times its derivative dh / n, as in word2vec and gensim: with
     # the derivative itself no rate that was tried gave vectors like theirs (docs/vectors.md has the figures).
-    with np.errstate(all="ignore"):  # what overflows is told by the error of the next step
+    with np.errstate(all="ignore"):  # overflow is reported by the error of the next step
         np.subtract.at(table, inputs, step * dh)  # a word that stands there twice moves twice
         np.subtract.at(outputs, rows, step * doutputs)
     return float(error)

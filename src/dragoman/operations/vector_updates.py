@@ -1,4 +1,4 @@
-"""Sweeps over the flat vectors of a training. Without an engine that has them, most do nothing and say so.
+"""Sweeps over the flat vectors of a training. Without an engine that implements them, most return False.
 
 The equations stand where they belong, in `optimization` and in the training loop; these are the places where an engine
 does them in one pass over memory.
@@ -34,7 +34,7 @@ def adam_sweep(
 ) -> bool:
     """Adam (or AdamW) of one segment in one pass: theta, m and v change. False: nothing was done.
 
-    factor  the gradient counts so many times
+    factor  multiplies the gradient
     """
     return False
 

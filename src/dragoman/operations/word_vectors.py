@@ -95,7 +95,7 @@ def negative_sampling(h: Array, outputs: Array, *, targets: Array, negatives: Ar
     factor = counted / np.asarray(max(1, len(h)), h.real.dtype)
     sign = np.where(np.arange(labels.shape[1]), -1, 1).astype(h.real.dtype)  # the first is the target
     u = outputs[labels]
-    with np.errstate(all="ignore"):  # what overflows is told below, once
+    with np.errstate(all="ignore"):  # overflow is reported below, once
         against = -sign * (u @ h[:, :, None])[:, :, 0]
         top = np.maximum(against.real, 0)  # log(1 + e^x) = top + log(e^-top + e^(x - top)): nothing overflows
         exponential = np.exp(against - top)

@@ -132,7 +132,7 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    """Adam, and theta shrinks by eta * decay * theta at every step, apart from the gradient."""
+    """Adam with decoupled weight decay: theta shrinks by eta * decay * theta at every step."""
 
     def __init__(
         self,
@@ -144,7 +144,7 @@ class AdamW(Adam):
     ) -> None:
         super().__init__(beta1, beta2, epsilon, form)
         if not decay >= 0:
-            raise ConfigurationError(f"weight decay is not negative, got {decay}")
+            raise ConfigurationError(f"weight decay must not be negative, got {decay}")
         self.decay = decay
 
     def delta(self, theta: Array, gradient: Array, rate: float, *moments: Array) -> Array:
@@ -153,11 +153,11 @@ class AdamW(Adam):
 
 def _fraction(name: str, value: float) -> float:
     if not 0 <= value < 1:
-        raise ConfigurationError(f"{name} is at least 0 and below 1, got {value}")
+        raise ConfigurationError(f"{name} must be at least 0 and below 1, got {value}")
     return value
 
 
 def _positive(name: str, value: float) -> float:
     if not value > 0:
-        raise ConfigurationError(f"{name} is above 0, got {value}")
+        raise ConfigurationError(f"{name} must be above 0, got {value}")
     return value

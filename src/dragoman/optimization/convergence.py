@@ -1,4 +1,4 @@
-"""What the theory says about Adam before and around a minimum (thesis 5.2)."""
+"""Conditions for the convergence of Adam (thesis 5.2)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dragoman.graph import Array
 
 
 def a_priori_conditions(beta1: float, beta2: float) -> list[str]:
-    """The conditions of (5.2.3) that a choice of coefficients breaks: b1 < sqrt(b2) and b1^2 < sqrt(b2)."""
+    """List the conditions of (5.2.3) that the coefficients violate: b1 < sqrt(b2) and b1^2 < sqrt(b2)."""
     root = beta2**0.5
     broken = []
     if not beta1 < root:
@@ -61,7 +61,7 @@ def local_convergence(
 
 
 def curvatures(gradient: Callable[[Array], Array], theta: Array, step: float = 1e-5) -> Array:
-    """The eigenvalues of the Hessian, ascending, by central differences of the gradient: 2p gradients, so small p.
+    """Compute the eigenvalues of the Hessian, ascending, by central differences of the gradient (2p gradients).
 
     Computed in float64; the gradient should be too.
     """

@@ -1,4 +1,4 @@
-"""What every optimization algorithm is: theta_{t+1} = theta_t + delta_t (Definition 5.1), one sweep over theta."""
+"""Base class of optimization algorithms: theta_{t+1} = theta_t + delta_t (Definition 5.1), one sweep over theta."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dragoman.graph import Array, Theta
 from dragoman.operations.vector_updates import sum_of_squares
 
 PART = 1 << 17  # numbers
-WORTH = 1 << 18  # numbers that are worth calling other threads for, when they are only read
+WORTH = 1 << 18  # numbers that are worth several threads, if they are only read
 
 Each = Callable[[Callable[[slice], Any], list[slice]], Iterable[Any]]  # map, or on threads
 
@@ -36,7 +36,7 @@ class Optimizer(ABC):
 
     @abstractmethod
     def delta(self, theta: Array, gradient: Array, rate: float, *moments: Array) -> Array:
-        """The change of one segment of theta; updates the moments of that segment in place."""
+        """Compute the change of one segment of theta; updates its moments in place."""
 
     def restore(self, theta: Theta, t: int, age: int, moments: dict[str, Array]) -> None:
         """Restore the state of a checkpoint."""
@@ -44,18 +44,18 @@ class Optimizer(ABC):
         self._segments = theta.trainable()
 
     def make_moments(self, theta: Theta) -> None:
-        """Moments of 0, where there are none yet."""
+        """Create zero moments, if there are none yet."""
         if not self.moments:
             self.moments = {name: np.zeros_like(theta.values) for name in self.moment_names}
 
     def apply(self, theta: Array, gradient: Array, rate: float, *moments: Array, factor: float = 1.0) -> None:
-        """Change one segment of theta and its moments in place. The gradient counts `factor` times."""
+        """Change one segment of theta and its moments in place. The gradient is multiplied by `factor`."""
         theta += self.delta(theta, gradient if factor == 1 else gradient * factor, rate, *moments)
 
     def update(self, theta: Theta, gradient: Array, rate: float, each: Each = map, factor: float = 1.0) -> None:
-        """One step with learning rate eta. `each` runs parts of the sweep, one after the other or on threads.
+        """Take one step with learning rate eta. `each` maps over parts of the sweep, possibly on threads.
 
-        factor  the gradient counts so many times: clipping, where the sweep reads it anyway
+        factor  multiplies the gradient (clipping)
         """
         if gradient.shape != theta.values.shape:
             raise ShapeError(f"the gradient has shape {gradient.shape}, theta has shape {theta.values.shape}")
@@ -76,7 +76,7 @@ class Optimizer(ABC):
 
 
 def parts_of(segments: list[slice]) -> list[slice]:
-    """Segments cut into parts that threads can share and a cache can hold."""
+    """Split segments into parts for threads and CPU caches."""
     return [
         slice(start, min(start + PART, segment.stop))
         for segment in segments
@@ -85,12 +85,12 @@ def parts_of(segments: list[slice]) -> list[slice]:
 
 
 def gradient_norm(theta: Theta, gradient: Array, each: Each = map) -> float:
-    """Euclidean norm of the gradient of the trainable parameters."""
+    """Compute the Euclidean norm of the gradient of the trainable parameters."""
 
     def square(part: slice) -> float:
         return sum_of_squares(gradient[part])
 
-    with np.errstate(all="ignore"):  # the caller reports what is not finite
+    with np.errstate(all="ignore"):  # the caller reports non-finite values
         squares = sum((each if gradient.size > WORTH else map)(square, parts_of(theta.trainable())), 0.0)
         if not math.isfinite(squares):  # too large for single precision, or not a number
             squares = sum(float(np.square(gradient[s], dtype=np.float64).sum()) for s in theta.trainable())
@@ -107,9 +107,9 @@ def clip_gradient(theta: Theta, gradient: Array, maximum: float = math.inf) -> f
 
 
 def clipping_factor(norm: float, maximum: float) -> float:
-    """What a gradient of this norm is multiplied by, so that its norm is at most `maximum`."""
+    """Return the factor that scales a gradient of this norm to at most `maximum`."""
     if not maximum > 0:
-        raise ConfigurationError(f"a gradient is clipped to a norm above 0, got {maximum}")
+        raise ConfigurationError(f"the maximum norm of a gradient must be above 0, got {maximum}")
     if not math.isfinite(norm):
         raise NonFiniteError(f"the norm of the gradient is {norm}; lower the learning rate or check the inputs")
     return min(1.0, maximum / norm) if norm else 1.0

@@ -47,7 +47,7 @@ class ThesisWarmUp:
 
 @dataclass(frozen=True)
 class Falling(ABC):
-    """Rises in a line to `peak` over `warm_up` steps, then falls to `floor` at `steps`; a subclass says how.
+    """Base class: linear warm-up to `peak` over `warm_up` steps, then a fall to `floor` at `steps`.
 
     replans  ((step, progress), ...): where `steps` was changed, and how much of the fall was done there
     """
@@ -73,7 +73,7 @@ class Falling(ABC):
         return self._fall(self._progress(t))
 
     def _progress(self, t: int) -> float:
-        """The share of the fall that is done at step t: linear between one plan and the next."""
+        """Return the share of the fall that is done at step t: linear between one plan and the next."""
         start, done = self.warm_up, 0.0
         end, then = self.steps, 1.0
         for step, progress in self.replans:
@@ -84,7 +84,7 @@ class Falling(ABC):
         return min(1.0, done + (then - done) * ((t - start) / (end - start)))
 
     def replanned(self, t: int, steps: int) -> Self:
-        """The schedule that ends at `steps` instead. Rates up to step t stay, and nothing jumps after it.
+        """Return a schedule that ends at `steps`. Rates up to step t stay, and the rate does not jump.
 
         What is left of the fall is stretched or compressed. In the warm-up the rate goes on rising if the fall still
         has at least as many steps; otherwise it falls from where it is.
@@ -100,7 +100,7 @@ class Falling(ABC):
         return replace(self, steps=steps, replans=kept + here)
 
     def state(self) -> dict[str, Any]:
-        """What a checkpoint keeps of a schedule whose end was changed."""
+        """Return the state of a replanned schedule for a checkpoint."""
         return {"peak": self.peak, "steps": self.steps, "warm_up": self.warm_up, "replans": list(self.replans)}
 
     def restored(self, state: dict[str, Any]) -> Self:
@@ -109,12 +109,12 @@ class Falling(ABC):
 
     @abstractmethod
     def _fall(self, progress: float) -> float:
-        """The rate after the warm-up: `peak` at progress 0, `floor` at 1."""
+        """Return the rate after the warm-up: `peak` at progress 0, `floor` at 1."""
 
 
 @dataclass(frozen=True)
 class LinearDecay(Falling):
-    """Rises in a line to `peak` over `warm_up` steps, then falls in a line to `floor` at `steps`."""
+    """Linear warm-up to `peak` over `warm_up` steps, then linear decay to `floor` at `steps`."""
 
     def _fall(self, progress: float) -> float:
         return self.peak + (self.floor - self.peak) * progress
@@ -122,7 +122,7 @@ class LinearDecay(Falling):
 
 @dataclass(frozen=True)
 class Cosine(Falling):
-    """Rises in a line to `peak` over `warm_up` steps, then falls along half a cosine to `floor` at `steps`."""
+    """Linear warm-up to `peak` over `warm_up` steps, then half a cosine to `floor` at `steps`."""
 
     def _fall(self, progress: float) -> float:
         fall = (1 + math.cos(math.pi * progress)) / 2
@@ -131,7 +131,7 @@ class Cosine(Falling):
 
 @dataclass
 class Plateau:
-    """Multiplies the rate by `factor` whenever `patience` observations in a row bring no lower error."""
+    """Multiplies the rate by `factor` after `patience` observations in a row without a lower error."""
 
     rate: float
     factor: float = 0.5
@@ -143,14 +143,14 @@ class Plateau:
     def __post_init__(self) -> None:
         _check_rate(self.rate)
         if not 0 < self.factor < 1:
-            raise ConfigurationError(f"a plateau factor lies between 0 and 1, got {self.factor}")
+            raise ConfigurationError(f"a plateau factor must be between 0 and 1, got {self.factor}")
         _at_least_one("patience", self.patience)
 
     def __call__(self, t: int) -> float:
         return self.rate
 
     def observe(self, error: float) -> None:
-        """Report an error: training does so at every evaluation, and patience counts those."""
+        """Observe an error; training calls this at every evaluation."""
         if error < self.best:
             self.best, self.bad_evaluations = error, 0
             return
@@ -161,9 +161,9 @@ class Plateau:
 
 def _check_rate(rate: float) -> None:
     if not 0 <= rate < math.inf:
-        raise ConfigurationError(f"a learning rate is a number that is not negative, got {rate}")
+        raise ConfigurationError(f"a learning rate must be finite and not negative, got {rate}")
 
 
 def _at_least_one(name: str, value: int) -> None:
     if value < 1:
-        raise ConfigurationError(f"{name} counts from 1, got {value}")
+        raise ConfigurationError(f"{name} must be at least 1, got {value}")

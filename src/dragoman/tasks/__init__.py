@@ -1,1 +1,1 @@
-"""Tasks: one module per thing a user wants done; the only place that knows both text and networks."""
+"""Tasks: what users want to do with text; the only package that knows both text and networks."""

@@ -1,4 +1,4 @@
-"""From settings to the components of a training: batches, optimization algorithm, schedule, loss index."""
+"""Build the components of a training from settings: batches, optimization algorithm, schedule, loss index."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from dragoman.tasks.configuration import LossSettings, OptimizerSettings, Stoppi
 from dragoman.training import Stopping
 from dragoman.training.step import StepSettings
 
-EVALUATED = 128  # sentences a batch in evaluations
+EVALUATED = 128  # sentences per batch in evaluations
 PARTS_OF = {
     "encoder": ("source_embedding", "encoder", "encoder_normalization"),
     "decoder": ("reference_embedding", "decoder", "decoder_normalization", "output"),
@@ -44,7 +44,7 @@ def batching(settings: OptimizerSettings) -> Batching:
 
 
 def fixed_batches(part: Part) -> Iterator[Batch]:
-    """All of a part, the same batches each time."""
+    """Yield all samples of a part, in the same batches each time."""
     for items in plan_epoch(part.lengths(), Batching(EVALUATED), 0, 0):
         yield part.batch(items)
 
@@ -88,7 +88,7 @@ def step_settings(settings: OptimizerSettings, seed: int) -> StepSettings:
 
 
 def scheduled_sampling(settings: OptimizerSettings) -> Callable[[int], float]:
-    """The share grows evenly from 0 to what is asked for while training lasts."""
+    """Return the share of own outputs by step: it grows linearly from 0 to the setting."""
     share, steps = settings.scheduled_sampling, settings.schedule_steps or 1
     return lambda t: share * min(1.0, t / steps)
 
@@ -105,4 +105,4 @@ def freeze_all_but(network: Network, part: str) -> None:
     present = {name.partition(".")[0] for name, _ in network.named_parameters()}
     network.freeze(*sorted(present - set(PARTS_OF[part])))
     if not network.theta.trainable():
-        raise ConfigurationError(f"start.train = '{part}': nothing is left to train, for its table is shared")
+        raise ConfigurationError(f"start.train = '{part}': nothing is left to train, because its table is shared")

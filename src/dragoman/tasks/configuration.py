@@ -1,6 +1,7 @@
 """Everything that can be chosen about a training: sections of a TOML file, checked, with one meaning each.
 
-What is given wins over the recipe, the recipe over the defaults below; `--set section.name=value` wins over the file.
+Given settings override the recipe, the recipe overrides the defaults below; `--set section.name=value` overrides the
+file.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
 
 
 def seconds(value: object) -> object:
-    """'90s', '30m', '1h30m', '1.5h' or a number of seconds."""
+    """Parse '90s', '30m', '1h30m', '1.5h' or a number of seconds."""
     if not isinstance(value, str):
         return value
     parts = re.findall(r"(\d+(?:\.\d+)?)\s*(s|min|m|h|d)", value.strip().lower())
@@ -42,13 +43,13 @@ Fraction = Annotated[float, Field(ge=0, lt=1)]
 
 
 def _shares_of_one(given: object) -> object:
-    """Shares in per cent as shares of 1."""
+    """Convert shares in percent to shares of 1."""
     try:
         return as_shares([float(number) for number in given])  # type: ignore[attr-defined]
     except ConfigurationError as error:
         raise ValueError(str(error)) from None
     except (TypeError, ValueError):
-        return given  # which pydantic refuses
+        return given  # pydantic reports the error
 
 
 Shares = Annotated[tuple[float, float, float], BeforeValidator(_shares_of_one)]
@@ -156,7 +157,7 @@ def sections(architecture: str, task: str = DEFAULT) -> dict[str, type[Configura
 
 
 def _inside(kind: type[Configuration]) -> dict[str, type[Configuration]]:
-    """The sections of a section."""
+    """Return the sections inside a section."""
     kinds = {name: field.annotation for name, field in kind.model_fields.items()}
     return {name: kind for name, kind in kinds.items() if isinstance(kind, type) and issubclass(kind, Configuration)}
 
@@ -205,7 +206,7 @@ def _whole(settings: Mapping[str, Any], where: str) -> TrainingConfiguration:
 
 
 def _built(kind: type[C], settings: Mapping[str, Any], place: str) -> C:
-    """Errors name the setting as the user wrote it, not a class."""
+    """Validate a section; errors name the setting as the user wrote it."""
     inside = {
         name: _built(section, settings[name], f"{place}{name}.")
         for name, section in _inside(kind).items()
@@ -235,7 +236,7 @@ def read_toml(path: Path) -> Settings:
 
 
 def read_assignments(assignments: Iterable[str]) -> Settings:
-    """'optimizer.rate=0.002' as nested settings; a value that is no TOML value is text."""
+    """Parse 'optimizer.rate=0.002' into nested settings; a value that is not TOML is a string."""
     settings: Settings = {}
     for assignment in assignments:
         name, equals, value = assignment.partition("=")
@@ -253,7 +254,7 @@ def read_assignments(assignments: Iterable[str]) -> Settings:
 
 
 def merged(*layers: Mapping[str, Any]) -> Settings:
-    """Nested settings on top of each other; the last one wins."""
+    """Merge nested settings; later ones override earlier ones."""
     result: Settings = {}
     for layer in layers:
         for name, value in layer.items():
@@ -304,7 +305,7 @@ def _names(kind: type[Configuration], kinds: Mapping[str, type[Configuration]]) 
 
 def _nearest(name: str, prefix: str, names: list[str]) -> str:
     inside = [other for other in names if other.startswith(prefix)]
-    bare = {other.removeprefix(prefix): other for other in inside}  # without what all have in common
+    bare = {other.removeprefix(prefix): other for other in inside}  # without the common prefix
     close = [bare[found] for found in difflib.get_close_matches(name, bare, 1, 0.6)]
     elsewhere = [other for other in names if other.rpartition(".")[2] == name]
     sections = sorted({other.partition(".")[0] for other in names if "." in other})

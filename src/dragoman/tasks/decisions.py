@@ -1,4 +1,4 @@
-"""What a configuration leaves open is decided from the data, once, and written down."""
+"""Decide what a configuration leaves open, from the data; the decisions are saved."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dragoman.training.workers import physical_cores
 LONGEST_WARM_UP = 1000
 SMALLER = {"large": "medium", "medium": "small"}
 PATHS = ("start.model", "start.vectors.source", "start.vectors.target")
-MAY_CHANGE = ("out", "threads", "stopping", "checkpoints", "progress")  # when a training is taken up again
+MAY_CHANGE = ("out", "threads", "stopping", "checkpoints", "progress")  # when a training is resumed
 
 
 def choose_size(given: Mapping[str, Any], dataset: Dataset, base: ModelMetadata | None) -> TrainingConfiguration:
@@ -59,8 +59,8 @@ def plan_schedule(
     A budget alone plans the steps of the schedule and leaves `stopping.steps` open: they are planned again when the
     pace changes. A schedule whose steps are given is kept, and then the budget plans a limit.
 
-    smaller  the settings with another preset, where the preset is free: a budget too short for the network that so
-             many pairs deserve is spent on a smaller one
+    smaller  returns the settings with another preset, if the preset is free: with a short budget a smaller network is
+             better
     """
     optimizer, stopping = settings.optimizer, settings.stopping
     steps, epochs, whole, speed = stopping.steps, stopping.epochs, optimizer.schedule_steps, None
@@ -128,7 +128,7 @@ def decided_before(saved: TrainingConfiguration) -> Settings:
 def check_resume(asked: TrainingConfiguration, saved: TrainingConfiguration, place: str) -> TrainingConfiguration:
     """The saved configuration with this time's stopping rules; an error when it is that of another training.
 
-    Files may have other names than then: the caller has compared their contents.
+    Files may have new names: the caller has compared their contents.
     """
     changed = [
         f"{name} = {then!r} then, {now!r} now"
@@ -141,7 +141,7 @@ def check_resume(asked: TrainingConfiguration, saved: TrainingConfiguration, pla
             "Give the same settings to resume it, or another --out"
         )
     stopping = asked.stopping
-    if stopping.epochs is None and stopping.steps is None:  # decided by the data then, and still
+    if stopping.epochs is None and stopping.steps is None:  # decided from the data then, and kept
         limits = {name: getattr(saved.stopping, name) for name in ("epochs", "steps")}
         stopping = stopping.model_copy(update=limits)
     kept = {name: getattr(asked, name) for name in MAY_CHANGE}
@@ -159,7 +159,7 @@ def _same(name: str, now: Any, then: Any) -> bool:
 
 
 def _compared(asked: Any, saved: Any, prefix: str = "") -> list[tuple[str, Any, Any]]:
-    """(name, value now, value then) of every setting that makes a training what it is."""
+    """List (name, value now, value then) of every setting that must not change."""
     compared = []
     for name in type(asked).model_fields:
         if not prefix and name in MAY_CHANGE:

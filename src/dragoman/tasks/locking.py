@@ -18,7 +18,7 @@ WRITTEN = re.compile(  # what a training that was killed at its start may have l
 
 
 def _refuse_other(out: Path) -> None:
-    """Refuse a directory that holds something else."""
+    """Raise an error for a directory that holds something else."""
     if not out.is_dir():
         raise ConfigurationError(f"{out} is a file; --out names a directory")
     if not (out / "configuration.toml").exists():

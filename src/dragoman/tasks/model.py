@@ -55,12 +55,12 @@ class DataMetadata(Configuration):
 
     @property
     def split_description(self) -> str:
-        """How the parts came about, in words."""
+        """How the data were split, in words."""
         return "parts as given" if self.split == "given" else f"split by {self.split}"
 
 
 class TrainingMetadata(BaseModel):
-    """How a training went, as far as others read it."""
+    """The results of a training that other code reads."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -93,7 +93,7 @@ class ModelMetadata(Configuration):
 
 
 class DamagedMetadataError(FileFormatError):
-    """A model.json that is missing or damaged; `reason` is the message without what to do."""
+    """A missing or damaged model.json; `reason` is the message without advice."""
 
     def __init__(self, reason: str, advice: str) -> None:
         super().__init__(f"{reason}; {advice}")
@@ -105,7 +105,7 @@ def save_metadata(metadata: ModelMetadata, directory: Path) -> None:
 
 
 def load_metadata(directory: Path) -> ModelMetadata:
-    """model.json. Errors name the command that restores it."""
+    """Read model.json. Errors name the command that restores it."""
     path = directory / "model.json"
     if not directory.is_dir():
         raise FileFormatError(f"{directory} is not a directory; a model is what `dragoman train --out` writes")
@@ -126,7 +126,7 @@ def load_metadata(directory: Path) -> ModelMetadata:
         raise DamagedMetadataError(f"{path} is missing", _advice(directory)) from None
     except (ConfigurationError, TypeError) as error:
         raise DamagedMetadataError(f"{path}: {error}", _advice(directory)) from None
-    except OSError as error:  # it may be whole
+    except OSError as error:  # the file itself may be intact
         raise FileFormatError(f"{path} cannot be read: {error}") from None
     except (ValueError, RecursionError) as error:
         raise DamagedMetadataError(f"{path} cannot be read: {error}", _advice(directory)) from None
@@ -152,7 +152,7 @@ def _metadata(found: dict[str, Any], path: Path) -> ModelMetadata:
 
 
 def _kind_of(value: object) -> str:
-    """What JSON calls a value."""
+    """Return the JSON name of a value's type."""
     kinds = {list: "a list", dict: "an object", str: "a text", int: "a number", float: "a number", type(None): "null"}
     return kinds.get(type(value), f"{value!r}")
 
@@ -173,7 +173,7 @@ def save_network(network: Network, directory: Path) -> None:
     work = directory / f"{PARTIAL}{WEIGHTS}"
     try:
         save_weights(network, work)
-        work.chmod(0o666 & ~_umask())  # safetensors lets nobody else read what it writes
+        work.chmod(0o666 & ~_umask())  # safetensors writes files that only their owner can read
         checkpoints._to_disk(work)
         work.replace(directory / WEIGHTS)
     finally:
@@ -189,7 +189,7 @@ def _umask() -> int:
 def load_network(metadata: ModelMetadata, directory: Path) -> Any:
     if _just_begun(metadata, directory):
         raise FileFormatError(
-            f"{directory} has no weights yet: its training has not come to a first evaluation; "
+            f"{directory} has no weights yet: its training has not reached the first evaluation; "
             "run the same train command again to resume it"
         )
     check_size(metadata, directory)
@@ -202,7 +202,7 @@ def load_network(metadata: ModelMetadata, directory: Path) -> Any:
 
 
 def _just_begun(metadata: ModelMetadata, directory: Path) -> bool:
-    """Whether there are no weights because there never were any."""
+    """Return whether training has not reached its first evaluation, so that there are no weights yet."""
     expected = (WEIGHTS, f"checkpoints/{checkpoints.BEST}")
     return not metadata.training and not any((directory / name).exists() for name in expected)
 
@@ -230,7 +230,7 @@ def check_files(metadata: ModelMetadata, directory: Path) -> None:
 
 @contextmanager
 def advised(directory: Path) -> Iterator[None]:
-    """Errors about the files of a model say what to do about it."""
+    """Add advice to errors about the files of a model."""
     try:
         yield
     except FileFormatError as error:
@@ -292,7 +292,7 @@ def load_encoders(metadata: ModelMetadata, directory: Path) -> Encoders:
 
 
 def save_configuration(settings: Configuration, directory: Path) -> None:
-    """The resolved configuration, as the TOML that would give it again; what is None is left out."""
+    """Save the resolved configuration as TOML; settings that are None are left out."""
     dumped = settings.model_dump(mode="json", exclude_none=True)
     text = tomli_w.dumps({"configuration_format": CONFIGURATION_FORMAT, **dumped})
     replace_file(directory / "configuration.toml", text)

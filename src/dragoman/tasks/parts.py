@@ -1,4 +1,4 @@
-"""The parts of a corpus: folders that hold them as files, and what is said when one is empty or far from its share."""
+"""The parts of a corpus: folders of part files, and checks of the sizes of parts."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from dragoman.errors import ConfigurationError, DataError
 from dragoman.tasks.configuration import DataSettings, TrainingConfiguration
 from dragoman.wording import counted
 
-FEWEST = 10  # training pairs that a new model is trained on
-FEW = 1000  # training pairs below which a new model is warned of
+FEWEST = 10  # minimum number of training pairs of a new model
+FEW = 1000  # training pairs below which there is a warning
 
 
 def consequence(part: str, samples: str) -> str:
@@ -23,10 +23,10 @@ def consequence(part: str, samples: str) -> str:
 
 
 def is_folder(settings: DataSettings) -> bool:
-    """Whether the data are a folder of parts, which is then the only name given."""
+    """Return whether the data are a folder of parts, which must then be the only name."""
     folders = [name for name in settings.files if name and Path(name).is_dir()]
     if folders and len(settings.files) > 1:
-        raise ConfigurationError(f"'{folders[0]}' is a folder and is trained on alone; name its files instead")
+        raise ConfigurationError(f"'{folders[0]}' is a folder and must be the only argument; give its files instead")
     if not folders and settings.split == "given":
         raise ConfigurationError(
             f"data.split = 'given' uses the parts of a folder that `dragoman data split` wrote; "
@@ -36,9 +36,9 @@ def is_folder(settings: DataSettings) -> bool:
 
 
 def files_of(folder: str) -> dict[str, Path]:
-    """The file of each part in a folder that `dragoman data split` wrote; parts without pairs are left out."""
+    """Return the file of each part in a folder that `dragoman data split` wrote, without empty parts."""
     files = {name: Path(folder) / f"{name}.tsv" for name in PARTS}
-    before = Path(folder) / "selection.tsv"  # as version 0.1.0 called it
+    before = Path(folder) / "selection.tsv"  # the name in version 0.1.0
     if before.is_file() and not files["validation"].exists():
         files["validation"] = before
     if not files["training"].is_file():
@@ -55,7 +55,7 @@ def _has_content(path: Path) -> bool:
 
 
 def refuse_splitting(folder: str, given: Mapping[str, Any]) -> None:
-    """Parts as they are cannot be split as well; a configuration that says so itself has been resolved before."""
+    """Raise an error for splitting options with a folder of parts, unless they come from a saved configuration."""
     if given.get("split") == "given":
         return
     for name in ("split", "shares"):
@@ -64,7 +64,7 @@ def refuse_splitting(folder: str, given: Mapping[str, Any]) -> None:
 
 
 def check_enough(counts: Mapping[str, int]) -> None:
-    """Refuse to train a new model on a handful of pairs."""
+    """Raise an error if there are too few pairs to train a new model."""
     if counts["training"] < FEWEST:
         raise DataError(
             f"{counted(counts['training'], 'pair')} to train on: a model needs at least {FEWEST}, and thousands to "
@@ -73,7 +73,7 @@ def check_enough(counts: Mapping[str, int]) -> None:
 
 
 def few_pairs(counts: Mapping[str, int]) -> list[str]:
-    """A warning, if there are too few training pairs for a useful model."""
+    """Return a warning if there are too few training pairs for a useful model."""
     if counts["training"] >= FEW:
         return []
     return [
@@ -83,7 +83,7 @@ def few_pairs(counts: Mapping[str, int]) -> list[str]:
 
 
 def with_parts(settings: DataSettings, counts: Mapping[str, int]) -> DataSettings:
-    """Data settings that say what became of them: a folder's parts are given, and their shares are what they are."""
+    """Update the data settings of a folder of parts: split `given`, and the actual shares."""
     if settings.split != "given":
         return settings
     total = sum(counts.values())
@@ -119,7 +119,7 @@ def check_validation(settings: TrainingConfiguration, counts: Mapping[str, int])
         "progress.every": s.progress.every is not None,
         "progress.scores": bool(s.progress.scores),
         "progress.samples": bool(s.progress.samples),
-        "checkpoints.best_by": s.checkpoints.best_by != "error",  # the default falls back on the last weights
+        "checkpoints.best_by": s.checkpoints.best_by != "error",  # the default uses the last weights instead
         "checkpoints.average": s.checkpoints.average > 1,
     }
     names = [name for name, needs in needing.items() if needs]

@@ -1,4 +1,4 @@
-"""How fast this machine trains: measured for some seconds, on the batches it will see."""
+"""Measure for some seconds how fast this machine trains, on batches of the dataset."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ from dragoman.training.step import StepSettings, TrainingStep
 from dragoman.training.workers import Workers, physical_cores
 
 MEASURED = 3.0  # seconds of training steps
-VALIDATED = 5  # batches that the time of an evaluation is estimated from
+VALIDATED = 5  # batches to estimate the time of an evaluation from
 RATE = Constant(1e-4)
 VECTORS = 5  # theta, gradient, two moments, average
 
 
 @dataclass(frozen=True)
 class Speed:
-    """What a configuration costs on this machine and these data."""
+    """The cost of a configuration on this machine with this dataset."""
 
     parameters: int
     step_seconds: float
     tokens_per_second: float
     steps_per_epoch: int
     validation_seconds: float  # one evaluation
-    memory: int  # bytes of arrays at the peak of a step, with all vectors that a training keeps
+    memory: int  # peak bytes of arrays in a step, with all vectors of a training
 
     @property
     def epoch_seconds(self) -> float:
         return self.steps_per_epoch * self.step_seconds + self.validation_seconds
 
     def steps_within(self, seconds: float) -> int:
-        """Steps, with an evaluation after every epoch and one at the end, that fit into a budget."""
+        """Return how many steps fit into a budget, with an evaluation after every epoch and at the end."""
         usable = max(0.0, RESERVE * seconds - self.validation_seconds)
         per_step = self.step_seconds + self.validation_seconds / self.steps_per_epoch
         return max(1, int(usable / per_step))
@@ -85,7 +85,7 @@ def measure(settings: TrainingConfiguration, dataset: Dataset, seconds: float = 
 
 
 def _peak_memory(run: Callable[[], object]) -> int:
-    """Bytes of arrays at the peak of a run, which is slow while it is traced."""
+    """Measure the peak bytes of arrays in a run (slow, because allocations are traced)."""
     tracemalloc.start()
     try:
         run()

@@ -60,7 +60,7 @@ class Preparation:
         self._report_plan()
 
     def _check_asked(self) -> None:
-        """Mistakes that can be found before the data are read."""
+        """Report mistakes that can be found before the data are read."""
         if self.asked.threads is not None and (warning := check_threads(self.asked.threads)):
             self.tell(f"warning: {warning}")
         self.task.check(self.asked, resumed=self.latest is not None)
@@ -126,7 +126,9 @@ class Preparation:
         """The saved settings, if those that are given now do not contradict them."""
         self._check_begun(out)
         self.corpus.check_formats(saved.data)
-        if (settings.start.replay or 0) > (saved.start.replay or 0):  # than there are, or it would have been refused
+        if (settings.start.replay or 0) > (
+            saved.start.replay or 0
+        ):  # capped by the pairs that exist, and accepted then
             settings = settings.model_copy(update={"start": settings.start.model_copy(update={"replay": None})})
         settings = decisions.check_resume(settings, saved, str(out))
         falls, whole = settings.optimizer.schedule in ("cosine", "linear"), settings.optimizer.schedule_steps or 0
@@ -138,7 +140,7 @@ class Preparation:
         return settings
 
     def _check_begun(self, out: Path) -> None:
-        """Refuse to resume a training on other data, or of a version that prepares them differently."""
+        """Raise an error if the training to resume had other data, or a version that prepares them differently."""
         try:
             begun = directory_of.load_metadata(out)
         except DamagedMetadataError as error:
@@ -163,7 +165,7 @@ class Preparation:
         return network
 
     def metadata(self) -> ModelMetadata:
-        """model.json, before training."""
+        """Return the metadata before training."""
         settings, about = self.settings, self.dataset.about
         data = DataMetadata(
             files=settings.data.files,

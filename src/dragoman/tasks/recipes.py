@@ -1,4 +1,4 @@
-"""Recipes: ways of training that belong together.
+"""Recipes: sets of training settings.
 
 thesis  what the thesis writes (chapter 6): post-norm with its own normalization, no dropout, Adam with the warm-up of
         Observation 5.6 (eta_0 = 0.001, t_w = 4000: a peak of 1.6e-5), batches of 64 in any order, samples split
@@ -43,7 +43,7 @@ TRANSLATION_BY_PRESET: dict[str, dict[str, dict[str, Any]]] = {  # what differs 
 }
 
 
-FINE_TUNING_RATE = 0.03  # of the rate of a training from scratch
+FINE_TUNING_RATE = 0.03  # share of the rate of a training from scratch
 FINE_TUNING_EPOCHS = 10
 FINE_TUNING_PATIENCE = 3
 

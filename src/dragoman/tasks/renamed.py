@@ -1,4 +1,4 @@
-"""How files of earlier versions are read: names that were changed since, and columns that were counted from 0."""
+"""Read files of earlier versions: old names, and columns that were counted from 0."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 from dragoman.errors import ConfigurationError
 
-CONFIGURATION_FORMAT = 2  # of configuration.toml; version 0.1.0 wrote none and counted data.columns from 0
+CONFIGURATION_FORMAT = 2  # of configuration.toml; version 0.1.0 wrote no format and counted data.columns from 0
 MARKER = "configuration_format"
-BESIDE = ("model.json", "weights.safetensors", "checkpoints")  # what lies beside a configuration that a training saved
+BESIDE = ("model.json", "weights.safetensors", "checkpoints")  # a file beside a configuration that a training saved
 
 RENAMED = {
     "network.reference_vocabulary": "target_vocabulary",
@@ -21,7 +21,7 @@ RENAMED = {
 
 
 def with_current_names(settings: Any, prefix: str = "") -> Any:
-    """A model.json or a configuration with the names of this version."""
+    """Rename the keys of earlier versions in a model.json or a configuration."""
     if not isinstance(settings, dict):
         return settings
     return {
@@ -31,14 +31,14 @@ def with_current_names(settings: Any, prefix: str = "") -> Any:
 
 
 def is_saved(path: Path) -> bool:
-    """Whether a training wrote this configuration into its model directory."""
+    """Return whether a training saved this configuration in its model directory."""
     return path.name == "configuration.toml" and any((path.parent / name).exists() for name in BESIDE)
 
 
 def with_current_columns(settings: dict[str, Any], saved: bool) -> dict[str, Any]:
-    """A configuration without its format, whose columns count from 1.
+    """Remove the format from a configuration and convert its columns to count from 1.
 
-    saved  whether a training wrote it: without a format, it counts from 0 then
+    saved  whether a training wrote it; then it counts from 0 if it has no format
     """
     format = settings.get(MARKER, 1 if saved else CONFIGURATION_FORMAT)
     if format not in (1, CONFIGURATION_FORMAT):

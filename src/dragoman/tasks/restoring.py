@@ -1,4 +1,4 @@
-"""Files of a model that are missing or damaged, made again by `train` from what else there is."""
+"""Restore missing or damaged files of a model from its other files, for `train`."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def load_best(network: Network, directory: Path, checkpoints: Checkpoints, avera
         return
     except FileFormatError as error:
         damage = str(error) if path.exists() else f"{path} is missing"
-    if checkpoints.named(BEST) is None:  # nothing was ever judged
+    if checkpoints.named(BEST) is None:  # there was no evaluation yet
         which = LATEST
     try:
         found = checkpoints.load(which)

@@ -1,4 +1,4 @@
-"""Where training begins, as a section of the configuration."""
+"""The initial weights of a training, as a section of the configuration."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dragoman.networks import Configuration
 
 
 class StartVectors(Configuration):
-    """Files of word vectors that embeddings begin with."""
+    """Files of word vectors to initialize embeddings with."""
 
     source: str | None = None
     target: str | None = None
@@ -23,14 +23,14 @@ class StartVectors(Configuration):
     @model_validator(mode="after")
     def _something_to_freeze(self) -> Self:
         if self.freeze and not self.given:
-            raise ValueError("there are no vectors to freeze; name a file of them as source, as target, or as both")
+            raise ValueError("there are no vectors to freeze; set source, target or both")
         return self
 
 
 class StartSettings(Configuration):
-    """Where training begins: from nothing, from word vectors, or from a model whose vocabulary and shape are kept.
+    """The start of a training: random weights, word vectors, or a model to fine-tune.
 
-    replay  pairs of the model's own corpus that are mixed in; None: as many as new ones, if that corpus is at hand
+    replay  pairs of the model's own corpus to mix in; None: as many as new ones, if that corpus is available
     """
 
     model: str | None = None
@@ -41,7 +41,7 @@ class StartSettings(Configuration):
     @model_validator(mode="after")
     def _one_beginning(self) -> Self:
         if self.model is not None and self.vectors.given:
-            raise ValueError("a model has its own embeddings: begin with start.model or with start.vectors, not both")
+            raise ValueError("a model has its own embeddings: use start.model or start.vectors, not both")
         if self.model is None and self.replay:
-            raise ValueError("there is no model whose old pairs could be mixed in; name one as start.model (--from)")
+            raise ValueError("replay needs a model to fine-tune; set start.model (--from)")
         return self

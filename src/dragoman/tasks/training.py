@@ -80,7 +80,7 @@ class ModelTraining:
         return self.model, outcome
 
     def _begin_directory(self, out: Path) -> None:
-        """Everything but the weights; a directory that holds something else is left alone."""
+        """Write all files but the weights into a new directory, or restore those of a resumed training."""
         fresh = not (out / "configuration.toml").exists()
         with explain_write_errors(out, "the model"):
             if fresh:
@@ -89,7 +89,7 @@ class ModelTraining:
                 directory_of.save_metadata(self.model.metadata, out)
             else:
                 self._restore_directory(out)
-            directory_of.save_configuration(self.settings, out)  # last: what has it can be resumed
+            directory_of.save_configuration(self.settings, out)  # last: a directory with it can be resumed
 
     def _restore_directory(self, out: Path) -> None:
         """Make encoders and model.json again where they are missing or damaged."""
@@ -129,7 +129,7 @@ class ModelTraining:
         return Saving(checkpoints, 60 * s.minutes, History(out / "history.jsonl"), self._keep)
 
     def _plan(self) -> BudgetPlan | None:
-        """Steps that the clock plans; without a budget, which a resumed training may lack, the last plan stays."""
+        """Return the plan of a time budget; if a resumed training has no budget, the last plan stays."""
         s = self.settings
         if not decisions.planned_by_budget(s):
             return None
@@ -151,14 +151,14 @@ class ModelTraining:
         )
 
     def _keep(self, network: Network) -> None:
-        """What is best so far can be used at once, whatever happens to the training."""
+        """Save the best weights so far, so that they can be used at once."""
         if self.out is None:
             self.best = network.theta.values.copy()
         else:
             directory_of.save_network(self.network, self.out)
 
     def _average_checkpoints(self, training: Training) -> None:
-        """The mean of the last checkpoints, kept if the validation part says that it is better than the best."""
+        """Average the last checkpoints, and keep the result if its validation score is the best."""
         checkpoints, validation = training.saving.checkpoints, training.validation
         if checkpoints is None or validation is None:
             return
@@ -177,7 +177,7 @@ class ModelTraining:
             self._keep(self.network)
 
     def _settle(self, training: Training, outcome: Outcome) -> None:
-        """Give the network its best weights, and write how training went into the directory."""
+        """Load the best weights, and write the results of training into the directory."""
         self._take_best(training)
         summary: dict[str, Any] = {
             "steps": training.optimizer.t,

@@ -1,4 +1,4 @@
-"""The moving average of theta, which is evaluated and kept in its place."""
+"""Moving average of theta, which is evaluated and saved instead of theta."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def follow(average: Array, theta: Theta, decay: float, each: Each = map) -> None
 
 @contextmanager
 def averaged(theta: Theta, average: Array | None) -> Iterator[None]:
-    """Let the network be its average for a while."""
+    """Give the network its average weights within this context."""
     if average is None:
         yield
         return

@@ -1,4 +1,4 @@
-"""A time budget as a number of steps, planned again when the pace of the machine changes."""
+"""Plan the number of steps for a time budget, and plan again when the speed of the machine changes."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-RESERVE = 0.9  # of a budget that is planned for: a machine is slower at times, and saving takes some
-TOLERANCE = 0.05  # of the budget: how far the expected end may be from the planned one
-CHANGE = 0.05  # of the steps that are left: a plan that differs by less is not worth changing
-STALL = 3.0  # times slower than before: what is more counts as so much, until it has lasted
-MOST_CHECKS, FEWEST_CHECKS = 200, 20  # how often in a budget the pace is checked: more often towards the end
+RESERVE = 0.9  # share of the budget to plan for: machines slow down at times, and saving takes time
+TOLERANCE = 0.05  # share of the budget that the expected end may differ from the planned one
+CHANGE = 0.05  # share of the remaining steps: smaller changes of plan are ignored
+STALL = 3.0  # a single slowdown counts as at most this factor
+MOST_CHECKS, FEWEST_CHECKS = 200, 20  # checks of the pace per budget; more often towards the end
 
 
 @dataclass
@@ -34,7 +34,7 @@ class BudgetPlan:
     new_plans: list[tuple[int, int]] = field(default_factory=list)
 
     def start(self, t: int, now: float) -> None:
-        """Training begins or resumes with step t + 1."""
+        """Start measuring: training begins or resumes with step t + 1."""
         self._from = t, now
         self._due = now + min(self.budget / FEWEST_CHECKS, max(0.0, self.budget - now) / 10)
 
@@ -42,19 +42,19 @@ class BudgetPlan:
         return now >= self._due
 
     def evaluated(self, t: int, began: float, now: float) -> None:
-        """An evaluation after step t took this long. What is saved after it counts as part of the next steps."""
+        """Note how long an evaluation after step t took. Saving after it counts as part of the next steps."""
         self._observe(t, began)
         self.evaluation_seconds = now - began
         self._from = t, now
 
     def seconds_left(self, t: int, steps_per_evaluation: float) -> float | None:
-        """Until the last planned step is evaluated, at the present pace; None when the pace is not known yet."""
+        """Estimate the seconds until the last planned step is evaluated; None if the pace is not known yet."""
         if self.step_seconds is None:
             return None
         return max(0, self.steps - t) * self._cost(steps_per_evaluation) + self.evaluation_seconds
 
     def check(self, t: int, now: float, steps_per_evaluation: float) -> int | None:
-        """The steps of a new plan, or None when the present one still fits."""
+        """Return the steps of a new plan, or None if the present one still fits."""
         self._observe(t, now)
         left = self.seconds_left(t, steps_per_evaluation)
         if left is None or not math.isfinite(self.budget) or t >= self.steps:
@@ -71,11 +71,11 @@ class BudgetPlan:
         return steps
 
     def _cost(self, steps_per_evaluation: float) -> float:
-        """Seconds of a step with its share of the evaluations."""
+        """Return the seconds per step, with its share of the evaluations."""
         return max(1e-9, (self.step_seconds or 0.0) + self.evaluation_seconds / steps_per_evaluation)
 
     def _observe(self, t: int, now: float) -> None:
-        """The pace since the last look counts as much as all before it; a single stall does not count in full."""
+        """Update the pace: the time since the last check has half of the weight; a single stall counts in part."""
         before, then = self._from
         if t > before:
             lately = (now - then) / (t - before)
@@ -94,7 +94,7 @@ class BudgetPlan:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """The plan of a checkpoint."""
+        """Restore the plan of a checkpoint."""
         self.steps, self.step_seconds = state["steps"], state["step_seconds"]
         self.evaluation_seconds = state["evaluation_seconds"]
         self.new_plans = [(int(step), int(steps)) for step, steps in state["new_plans"]]

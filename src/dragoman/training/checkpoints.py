@@ -41,7 +41,7 @@ logger = logging.getLogger(__name__)
 
 
 class DamagedError(FileFormatError):
-    """A checkpoint that is not what was written; `reason` is the message without what to do."""
+    """A damaged checkpoint; `reason` is the message without advice."""
 
     def __init__(self, reason: str, advice: str) -> None:
         super().__init__(f"{reason}; {advice}")
@@ -53,11 +53,11 @@ class Checkpoints:
 
     def __init__(self, directory: Path, keep: int = 2) -> None:
         if keep < 1:
-            raise ConfigurationError(f"at least one checkpoint is kept, got {keep}")
+            raise ConfigurationError(f"at least one checkpoint must be kept, got {keep}")
         self.directory, self.keep = directory, keep
 
     def prepare(self) -> None:
-        """Make the directory; remove what a killed run left half written."""
+        """Make the directory; remove partial files of a killed run."""
         with explain_write_errors(self.directory):
             self.directory.mkdir(parents=True, exist_ok=True)
             for left in self.directory.glob(f"{PARTIAL}*"):
@@ -67,7 +67,7 @@ class Checkpoints:
                     left.unlink(missing_ok=True)
 
     def save(self, step: int, arrays: dict[str, Array], state: dict[str, Any], best: bool) -> Path:
-        """Write a checkpoint, name it latest (and best), forget those that are older than the last `keep`."""
+        """Write a checkpoint, make it latest (and best), and delete those older than the last `keep`."""
         check_finite(step, arrays, self.named(LATEST))
         place = self.directory / f"step-{step:08d}"
         with explain_write_errors(self.directory):
@@ -79,7 +79,7 @@ class Checkpoints:
                 (work / "state.json").write_text(json.dumps(checked, indent=2), encoding="utf-8")
                 for file in work.iterdir():
                     _to_disk(file)
-                if place.exists():  # left by a run that was killed before it could say so; `best` may name it
+                if place.exists():  # left by a killed run; `best` may name it
                     place.rename(before)
                 work.rename(place)
             finally:
@@ -105,33 +105,33 @@ class Checkpoints:
                 shutil.rmtree(old, ignore_errors=True)
 
     def steps(self) -> list[Path]:
-        """All complete checkpoints, oldest first."""
+        """List all complete checkpoints, oldest first."""
         return sorted(path for path in self.directory.glob("step-*") if path.is_dir())
 
     def named(self, name: str) -> str | None:
-        """What `latest` or `best` names, or None."""
+        """Return the directory that `latest` or `best` names, or None."""
         try:
             found = (self.directory / name).read_text(encoding="utf-8").strip()
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as error:
             raise FileFormatError(f"{self.directory / name} cannot be read: {error}") from None
-        if not found.startswith("step-") or not found[5:].isdigit():  # a name, never a path
+        if not found.startswith("step-") or not found[5:].isdigit():  # a name, not a path
             raise FileFormatError(
                 f"{self.directory / name} should name a checkpoint, such as step-00001200; write the name of one of "
-                f"the directories beside it into it, or delete {self.directory} to begin again"
+                f"the directories beside it into it, or delete {self.directory} to start over"
             )
         return found
 
     def load(self, name: str = LATEST) -> Saved | None:
-        """Arrays and state of the checkpoint named latest or best; None when there is none yet."""
+        """Load arrays and state of the latest or best checkpoint; None if there is none yet."""
         found = self.named(name)
         return None if found is None else self._read(self.directory / found)
 
     def load_intact(
         self, tell: Callable[[str], None], check: Callable[[dict[str, Any]], None] = lambda state: None
     ) -> Saved | None:
-        """The latest checkpoint; if it is damaged, the newest one that is not, which becomes the latest.
+        """Load the latest checkpoint; if it is damaged, the newest intact one, which becomes the latest.
 
         tell   is called with what is damaged and what is used instead
         check  raises a FileFormatError for a state that has a wrong value, which is damage too
@@ -158,7 +158,7 @@ class Checkpoints:
     def _go_back(self, damaged: Path, place: Path, error: DamagedError, tell: Callable[[str], None]) -> None:
         kept, aside = "", damaged.with_name(DAMAGED + damaged.name)
         with explain_write_errors(self.directory):
-            if damaged.exists():  # moved, so that it is not taken for a checkpoint again
+            if damaged.exists():  # renamed, so that it is not read again
                 shutil.rmtree(aside, ignore_errors=True)
                 damaged.rename(aside)
                 kept = f"; the damaged one is now {aside.name} and can be deleted"
@@ -182,14 +182,14 @@ class Checkpoints:
         return arrays, state
 
     def advice(self, name: str) -> str:
-        """What to do about a checkpoint that cannot be used."""
+        """Return advice about a checkpoint that cannot be used."""
         others = [path.name for path in self.steps() if path.name != name]
         if others:
             return f"delete it and write {others[-1]} into {self.directory / LATEST} to resume from there"
         return self._begin_again()
 
     def _begin_again(self) -> str:
-        return f"delete the directory {self.directory} to begin again"
+        return f"delete the directory {self.directory} to start over"
 
 
 def state_checksum(state: Mapping[str, Any]) -> str:
@@ -197,18 +197,18 @@ def state_checksum(state: Mapping[str, Any]) -> str:
 
 
 def _read_state(path: Path) -> dict[str, Any]:
-    """The state without its checksum, which is compared where there is one."""
+    """Read the state; verify its checksum if there is one."""
     state = json.loads(path.read_text(encoding="utf-8"))
     if not isinstance(state, dict):
         raise FileFormatError(f"{path.name} holds {type(state).__name__}, expected an object")
-    expected = state.pop(CHECKSUM, None)  # earlier versions wrote none
+    expected = state.pop(CHECKSUM, None)  # earlier versions wrote no checksum
     if expected is not None and expected != state_checksum(state):
         raise FileFormatError(f"{path.name} does not match its checksum")
     return state
 
 
 def check_finite(step: int, arrays: Mapping[str, Array], latest: str | None) -> None:
-    """Refuse to write NaN or infinity over what is good; `latest` names the last good checkpoint."""
+    """Raise an error instead of saving NaN or infinity; `latest` names the last good checkpoint."""
     for name, array in arrays.items():
         if not np.isfinite(array).all():
             good = f"; the last good checkpoint is {latest}" if latest else ""
@@ -219,7 +219,7 @@ def check_finite(step: int, arrays: Mapping[str, Array], latest: str | None) -> 
 
 
 def average(checkpoints: Sequence[Path], name: str = "theta") -> Array:
-    """The mean of one vector over several checkpoints."""
+    """Average one vector over several checkpoints."""
     if not checkpoints:
         raise ConfigurationError("there are no checkpoints to average")
     total = np.zeros(0)
@@ -234,7 +234,7 @@ def average(checkpoints: Sequence[Path], name: str = "theta") -> Array:
 
 
 def replace_file(path: Path, text: str) -> None:
-    """Write a small file whole or not at all."""
+    """Write a small file atomically."""
     work = path.with_name(f"{PARTIAL}{path.name}")
     try:
         work.write_text(text, encoding="utf-8")
@@ -245,7 +245,7 @@ def replace_file(path: Path, text: str) -> None:
 
 
 def _to_disk(path: Path) -> None:
-    """A rename may reach the disk before the bytes it names: have them written first."""
+    """Flush a file to disk: otherwise a rename may reach the disk before the contents."""
     if os.name == "nt" and path.is_dir():
         return
     handle = os.open(path, os.O_RDONLY)
@@ -257,7 +257,7 @@ def _to_disk(path: Path) -> None:
 
 @contextmanager
 def explain_write_errors(place: Path, what: str = "a checkpoint") -> Iterator[None]:
-    """Explain a full disk or a missing permission, and what is still good."""
+    """Turn write errors into a DataError with advice."""
     try:
         yield
     except (OSError, SafetensorError) as error:
@@ -267,7 +267,7 @@ def explain_write_errors(place: Path, what: str = "a checkpoint") -> Iterator[No
 
 
 def write_advice(error: OSError | SafetensorError) -> str:
-    """What helps against an error of writing."""
+    """Return advice about a write error."""
     number = error.errno if isinstance(error, OSError) else _error_number(str(error))
     if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return "Make room, then run the same command again"
@@ -277,6 +277,6 @@ def write_advice(error: OSError | SafetensorError) -> str:
 
 
 def _error_number(message: str) -> int | None:
-    """That of the operating system in a message of safetensors."""
+    """Extract the error number of the operating system from a safetensors message."""
     found = re.search(r"os error (\d+)", message)
     return None if found is None else int(found[1])

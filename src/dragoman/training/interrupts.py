@@ -25,7 +25,7 @@ class Interrupts:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Signals are received by the main thread alone; elsewhere this does nothing."""
+        """Handle signals within this context; does nothing outside of the main thread, which alone receives them."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return

@@ -1,8 +1,8 @@
 """The training loop: steps until a rule says stop, with an evaluation after every epoch.
 
-An evaluation ends an epoch of a `BatchStream` (or so many steps, if the validation says so), or every step on any other
-iterable. Everything that decides how a training goes on is in theta, the moments, the average and `Training.state()`:
-dropout masks and the order of batches are functions of the seed and of the position in the data.
+There is an evaluation after every epoch of a `BatchStream` (or every `Validation.every` steps), and after every step on
+any other iterable. The complete state is theta, the moments, the average and `Training.state()`: dropout masks and the
+order of batches are functions of the seed and of the position in the data.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from dragoman.training.workers import Workers
 
 T = TypeVar("T")
 NO_MORE = "there were no more batches"
-WORTH_REPORTING = 0.2  # of the planned steps: a smaller change of plan is in the history alone
+WORTH_REPORTING = 0.2  # share of the planned steps: smaller changes of plan are only in the history
 
 
 @dataclass
 class Outcome:
-    """What a training did, evaluation by evaluation, and why it ended."""
+    """The records of a training, and why it ended."""
 
     records: list[Record] = field(default_factory=list)
     reason: str = NO_MORE
@@ -91,7 +91,7 @@ class Training:
     saving: Saving = field(default_factory=Saving)
     interrupted: Callable[[], str | None] = lambda: None  # the reason why training should stop now
     workers: Workers = field(default_factory=Workers)
-    evaluate_first: bool = False  # evaluate the network before the first step: nothing worse is kept
+    evaluate_first: bool = False  # evaluate the network before the first step, so that nothing worse is kept
     plan: BudgetPlan | None = None  # plans the number of steps by the clock, in place of `stopping.steps`
 
     step: TrainingStep = field(init=False)
@@ -132,17 +132,17 @@ class Training:
             return outcome
 
     def _start(self, outcome: Outcome) -> str | None:
-        """Start the clock of the plan and evaluate the first weights if asked to; why to stop, or None."""
+        """Start the clock of the plan, evaluate the initial weights if asked to; return why to stop, or None."""
         if self.plan is not None:
             self.plan.start(self.optimizer.t, self.now())
         fresh = not self.progress.evaluations and not self.optimizer.t
         if not self.evaluate_first or self.validation is None or not fresh:
             return None
-        self.optimizer.make_moments(self.network.theta)  # a checkpoint has them
+        self.optimizer.make_moments(self.network.theta)  # already in the checkpoint
         return self._end_evaluation(None, outcome)
 
     def _take_steps(self, outcome: Outcome) -> str:
-        """Step by step; why it is over."""
+        """Take steps; return why training is over."""
         supply = iter(self.batches)
         while True:
             with np.errstate(all="ignore"):  # overflow is reported once, by _checked or by the checkpoint
@@ -155,7 +155,7 @@ class Training:
                 return reason
 
     def _step(self, supply: Iterator[Batch]) -> Loss | None:
-        """One update; None when there are no more batches."""
+        """Take one step; return None if there are no more batches."""
         started = time.monotonic()
         taken = self._checked(lambda: self.step.take(self._batches_of_step(supply), self.schedule))
         if taken is None:
@@ -166,7 +166,7 @@ class Training:
         return taken.loss
 
     def _batches_of_step(self, supply: Iterator[Batch]) -> Iterator[Batch]:
-        """The batches of one step; an epoch's last step may have fewer."""
+        """Collect the batches of one step; the last step of an epoch may have fewer."""
         for _ in range(self.settings.accumulate):
             batch = next(supply, None)
             if batch is None:
@@ -176,7 +176,7 @@ class Training:
                 return
 
     def _checked(self, compute: Callable[[], T], step: int | None = None) -> T:
-        """A number that is not finite ends the training here, before anything is written."""
+        """Stop at a number that is not finite, before anything is written."""
         try:
             return compute()
         except NonFiniteError as error:
@@ -185,7 +185,7 @@ class Training:
             raise NonFiniteError(f"step {step or self.optimizer.t + 1}: {error}.{last}") from None
 
     def _after_step(self, loss: Loss, outcome: Outcome) -> str | None:
-        """Report, evaluate, save; why to stop, or None."""
+        """Report, evaluate and save; return why to stop, or None."""
         t = self.optimizer.t
         self.progress.loss_mean.add(loss)
         if self.plan is not None and self.plan.due(self.now()):
@@ -208,7 +208,7 @@ class Training:
     # Evaluations
 
     def _end_evaluation(self, limit: str | None, outcome: Outcome) -> str | None:
-        """Evaluate, write the record and a checkpoint; why to stop, or None."""
+        """Evaluate, write the record and a checkpoint; return why to stop, or None."""
         began, record = self.now(), self._evaluated()
         self._check_finite()
         if self.plan is not None:
@@ -228,7 +228,7 @@ class Training:
         return reason
 
     def _evaluated(self) -> Record:
-        """The record of the steps since the last evaluation, and of an evaluation now."""
+        """Evaluate; return the record, with the steps since the last evaluation."""
         validated: Loss | None = None
         scores: dict[str, float] = {}
         best = False
@@ -252,7 +252,7 @@ class Training:
         )
 
     def _validated(self, validation: Validation) -> tuple[Loss, dict[str, float]]:
-        """Loss and scores of the validation part, by the average if there is one."""
+        """Compute loss and scores of the validation part, with the average if there is one."""
         with averaged(self.network.theta, self.step.average), np.errstate(all="ignore"):
             loss = self._checked(lambda: validation.evaluate(self.network, self.workers), self.optimizer.t)
             scores = validation.scores(self.network) if validation.scores else {}
@@ -263,7 +263,7 @@ class Training:
             return
         try:
             message = overfitting(self.saving.history.lines())
-        except FileFormatError as error:  # no reason to stop a training
+        except FileFormatError as error:  # not worth stopping a training
             message = f"overfitting is not watched for: {error}"
         if message is not None:
             self._overfitting_reported = True
@@ -272,7 +272,7 @@ class Training:
     # The plan of a time budget
 
     def _with_plan(self, record: Record, plan: BudgetPlan, began: float, last: bool) -> Record:
-        """The record with the plans made since the last one; what the evaluation took is part of the next."""
+        """Add the plans made since the last record."""
         plan.evaluated(self.optimizer.t, began, self.now())
         if not last:
             self._plan_again(plan)
@@ -281,7 +281,7 @@ class Training:
         return record
 
     def _plan_again(self, plan: BudgetPlan) -> None:
-        """Let training and the fall of its rate end in time, if the pace has changed."""
+        """Plan the steps and the schedule again if the pace has changed."""
         t, before = self.optimizer.t, self.reported_steps
         steps = plan.check(t, self.now(), self.steps_per_evaluation)
         if steps is None:
@@ -300,7 +300,7 @@ class Training:
 
     @property
     def stream(self) -> BatchStream | None:
-        """The batches, if they come in epochs."""
+        """The batches, if they are a BatchStream."""
         return self.batches if isinstance(self.batches, BatchStream) else None
 
     @property
@@ -341,7 +341,7 @@ class Training:
     # Checkpoints
 
     def state(self) -> dict[str, Any]:
-        """All that decides how the training goes on, besides the arrays."""
+        """Return the state for a checkpoint, without the arrays."""
         return state_of(self)
 
     def _arrays(self) -> dict[str, Array]:
@@ -349,7 +349,7 @@ class Training:
         return arrays if average is None else {**arrays, "average": average}
 
     def _check_finite(self) -> None:
-        """The error may be finite where a weight is not: one that the validation part does not use."""
+        """Check the weights too: the error is finite if the validation part does not use the bad one."""
         checkpoints = self.saving.checkpoints
         check_finite(self.optimizer.t, self._arrays(), None if checkpoints is None else checkpoints.named("latest"))
 

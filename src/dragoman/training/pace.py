@@ -1,9 +1,8 @@
-"""How many system threads run the shards of a batch, when other programs want the cores too.
+"""Choose how many threads run the shards of a batch when other programs use the cores too.
 
-Two threads that work together wait for each other. When another program takes one of their cores, they wait for a
-partner that does not run, and are slower together than one of them alone would be. So a step that was kept from the
-cores is a reason to try fewer threads; what is faster, by the seconds of a row, is kept. After a while more threads are
-tried again. Which threads run a shard changes no bit of the result.
+Threads of a step wait for each other. If another program takes one of their cores, two threads can be slower than one.
+So when threads get too little CPU time in a step, fewer threads are tried, and the faster setting (seconds per row) is
+kept. More threads are tried again later. Results do not depend on which thread runs a shard.
 """
 
 from __future__ import annotations
@@ -13,10 +12,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter, thread_time
 
-KEPT_WAITING = 0.8  # threads that ran for less than this share of a step were kept from the cores
-TRIAL = 3  # steps that another number of threads is tried for
-FIRST_REST, LONGEST_REST = 8, 128  # steps between two trials; twice as many after each one that brought nothing
-BETTER = 0.97  # of the time that a row took before: less is noise
+KEPT_WAITING = 0.8  # threads that ran for less than this share of a step lacked a core
+TRIAL = 3  # steps of a trial with another number of threads
+FIRST_REST, LONGEST_REST = 8, 128  # steps between trials; doubled after each trial without gain
+BETTER = 0.97  # share of the previous time per row: less gain is noise
 RECENT = 0.2  # weight of the last step in the mean
 
 
@@ -24,10 +23,10 @@ class Pace:
     """The number of threads to use, from how long steps take."""
 
     def __init__(self, most: int) -> None:
-        # as many threads as there are shards, then as few as take twice, three times ... as many rounds
+        # one thread per shard, then the fewest that need 2, 3 ... rounds
         self._counts = sorted({math.ceil(most / evaluations) for evaluations in range(1, most + 1)}, reverse=True)
         self._at = 0  # the count in use
-        self._seconds = math.nan  # that a row takes with it
+        self._seconds = math.nan  # seconds per row with it
         self._trial: list[float] = []  # seconds of a row in each step of a trial
         self._tried: int | None = None  # the count being tried
         self._rest, self._left = FIRST_REST, FIRST_REST  # steps until the next trial may begin
@@ -35,12 +34,12 @@ class Pace:
 
     @property
     def threads(self) -> int:
-        """How many run the next step."""
+        """Number of threads for the next step."""
         return self._counts[self._at if self._tried is None else self._tried]
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        """Around what one thread does in a step."""
+        """Measure the work of one thread in a step."""
         ran, passed = thread_time(), perf_counter()
         try:
             yield
@@ -49,7 +48,7 @@ class Pace:
 
     @contextmanager
     def step(self, rows: int) -> Iterator[None]:
-        """Around a step over so many rows."""
+        """Measure a step over this many rows."""
         self._ran.clear()
         began = perf_counter()
         yield
@@ -80,7 +79,7 @@ class Pace:
         self._tried, self._trial = count, []
 
     def _judge(self) -> None:
-        """Keep what was tried if it was faster. Its first step is left out: threads had to be woken for it."""
+        """Keep what was tried if it was faster, without its first step, in which threads had to wake up."""
         found = sum(self._trial[1:]) / (TRIAL - 1)
         if found < BETTER * self._seconds and self._tried is not None:
             self._at, self._seconds, self._rest = self._tried, found, FIRST_REST

@@ -1,4 +1,4 @@
-"""Progress for whoever trains from Python: one line on standard error for every evaluation, or every few seconds."""
+"""Print progress of a training from Python: one line on standard error per evaluation, or every few seconds."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class PrintedProgress(Callback):
             self._print(f"step {step:,}{of}: {loss}")
 
     def record(self, record: Record) -> None:
-        """Where every step ends with an evaluation and nothing is validated, a line is printed now and then."""
+        """Print a line per evaluation; if every step is one and nothing is validated, only every few seconds."""
         if record.validation is not None or time.monotonic() - self._printed >= self.every:
             validation = "" if record.validation is None else f"; validation {record.validation}"
             self._print(f"step {record.step:,}: {record.training}{validation}; {format_time(record.seconds)}")

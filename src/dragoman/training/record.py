@@ -13,9 +13,9 @@ from dragoman.errors import DataError, FileFormatError
 from dragoman.loss import Loss
 from dragoman.training import checkpoints
 
-WAITED = 2  # evaluations after the best one before overfitting is spoken of: one alone may be noise
+WAITED = 2  # evaluations after the best one before overfitting is reported: one may be noise
 
-# what version 0.1.0 wrote
+# names in version 0.1.0
 RENAMED = {f"selection_{what}": f"validation_{what}" for what in ("error", "accuracy")}
 COMPARED = ("step", "training_error", "validation_error")
 
@@ -38,7 +38,7 @@ class Record:
     new_plans: tuple[tuple[int, int], ...] = ()  # (step, planned steps) of the plans made since the last evaluation
 
     def as_dict(self) -> dict[str, Any]:
-        """One object of numbers; what was not measured is left out."""
+        """Return a JSON object of numbers; what was not measured is left out."""
         values: dict[str, Any] = {
             "step": self.step,
             "epoch": round(self.epoch, 4),
@@ -59,7 +59,7 @@ class Record:
 
 
 def overfitting(history: Sequence[dict[str, Any]]) -> str | None:
-    """A warning when the validation error rises while the training error falls (thesis 6.1), or None."""
+    """Return a warning if the validation error rises while the training error falls (thesis 6.1), or None."""
     lines = [line for line in history if all(isinstance(line.get(name), int | float) for name in COMPARED)]
     if len(lines) <= WAITED:
         return None
@@ -76,13 +76,13 @@ def overfitting(history: Sequence[dict[str, Any]]) -> str | None:
 
 
 class History:
-    """history.jsonl: appended to, never rewritten, except that a resumed run takes back what its checkpoint lacks."""
+    """history.jsonl: appended to; a resumed training removes lines that are newer than its checkpoint."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def lines(self) -> list[dict[str, Any]]:
-        """All records. Half a line at the end is one that was not written to its end: it is passed over."""
+        """Read all records; an incomplete last line is ignored."""
         if not self.path.exists():
             return []
         try:
@@ -97,12 +97,12 @@ class History:
         if found is None:
             raise FileFormatError(
                 f"{self.path}, line {number}: expected a JSON object, found {line[:40]!r}; "
-                "delete the line, or copy the file again from where it is whole"
+                "delete the line, or restore the file from a copy"
             )
         return found
 
     def append(self, line: dict[str, Any]) -> None:
-        """The line is on the disk when this returns: the checkpoint that comes next counts it."""
+        """Append a line and flush it to disk, because the next checkpoint counts it."""
         try:
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(line) + "\n")
@@ -114,18 +114,18 @@ class History:
             ) from None
 
     def keep(self, count: int) -> tuple[int, str | None]:
-        """Take back all lines after the first `count`: how many are left, and a warning if some are missing."""
+        """Remove all lines after the first `count`; return how many are left, and a warning if some are missing."""
         try:
             data = self.path.read_bytes() if self.path.exists() else b""
             *whole, last = data.split(b"\n")
-            if len(whole) < count and _object(last) is not None:  # only the end of its line is missing
+            if len(whole) < count and _object(last) is not None:  # complete but for the line end
                 whole, last = [*whole, last], b""
             kept = b"".join(line + b"\n" for line in whole[:count])
             if kept != data:
                 with self.path.open("r+b") as file:
                     file.truncate(len(kept))
                     file.seek(max(0, len(kept) - 1))
-                    file.write(kept[-1:])  # the end of a line, if it was missing
+                    file.write(kept[-1:])  # the missing line end
         except OSError as error:
             raise DataError(f"{self.path} could not be written: {error}") from None
         left = min(count, len(whole))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def state_of(training: Training) -> dict[str, Any]:
-    """All that decides how the training goes on, besides the arrays."""
+    """Return the state of a training, without the arrays."""
     plateau = training.schedule if isinstance(training.schedule, Plateau) else None
     return {
         "version": VERSION,
@@ -48,9 +48,9 @@ def check_saved(training: Training, state: dict[str, Any]) -> None:
     state = with_current_names(state)
     check_state(state)
     if training.stream is not None and state["stream"] is None:
-        raise StateError("stream: this training needs to know where its batches stand")
+        raise StateError("stream: the position in the batches is missing")
     if isinstance(training.schedule, Plateau) and state.get("schedule") is None:
-        raise StateError("schedule: this training needs to know where its plateau stands")
+        raise StateError("schedule: the state of the plateau schedule is missing")
 
 
 def restore(training: Training, arrays: dict[str, Array], state: dict[str, Any]) -> None:
@@ -118,7 +118,7 @@ def _still_ended(training: Training) -> str | None:
 
 
 def layout(network: Network) -> str:
-    """A digest of the names, shapes and precision of all parameters: what a checkpoint must agree with."""
+    """Compute a digest of names, shapes and precision of all parameters, which a checkpoint must match."""
     text = ";".join(
         f"{name}{parameter.value.shape}{parameter.value.dtype}" for name, parameter in network.named_parameters()
     )

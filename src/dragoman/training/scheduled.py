@@ -1,4 +1,4 @@
-"""Scheduled sampling: some of the tokens a decoder reads in training are its own outputs, as in decoding all are."""
+"""Scheduled sampling: in training, a decoder reads some of its own outputs, as it does in decoding."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dragoman.graph import Array
 from dragoman.networks.feedback import with_feedback
 from dragoman.operations import DropoutKey
 
-SITE = 2**31  # of the draw among the sites of a network's dropout, which are few
+SITE = 2**31  # number of the draw; dropout sites of a network have smaller numbers
 
 
 class StepwiseDecoder(Protocol):
@@ -24,7 +24,7 @@ class StepwiseDecoder(Protocol):
 
 
 def with_own_outputs(network: StepwiseDecoder, batch: Batch, share: float, key: DropoutKey) -> Batch:
-    """The batch with a share of the tokens read replaced by the network's own outputs at these positions.
+    """Replace a share of the tokens that the decoder reads by the network's own outputs.
 
     An output is the most probable token (book, (7.3): T is the argmax and then its embedding).
     """

@@ -1,4 +1,4 @@
-"""The progress of a training, and its whole state as a checkpoint keeps it, checked before any of it is used."""
+"""The progress of a training, and the validated state in a checkpoint."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ class Progress:
         return best
 
     def end_evaluation(self, training: Loss, ended: str | None) -> None:
-        """Begin anew to measure what lies between two evaluations."""
+        """Reset what is measured between two evaluations."""
         self.evaluations += 1
         self.ended, self.last = ended, training if training.positions else None
         self.loss_mean, self.busy, self.tokens = LossMean(), 0.0, 0
 
     def state(self) -> dict[str, Any]:
-        """What a checkpoint keeps of it."""
+        """Return the progress for a checkpoint."""
         mean = self.loss_mean
         return {
             "loss_mean": [mean.error, mean.hits, mean.positions, mean.batches],
@@ -63,7 +63,7 @@ class Progress:
 
     @classmethod
     def restored(cls, state: dict[str, Any]) -> Self:
-        """The progress that a checkpoint kept."""
+        """Restore the progress from a checkpoint."""
         error, hits, positions, batches = state["loss_mean"]
         return cls(
             LossMean(error, hits, positions, Loss(0.0, 0.0, 0.0, 0.0) if batches else None, batches),
@@ -87,7 +87,7 @@ TWO = Field(min_length=2, max_length=2)
 
 
 class Strict(BaseModel):
-    """A number is not read from a text, nor a count from a fraction."""
+    """Validation without conversion between types."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
 
@@ -159,7 +159,7 @@ RENAMED = {"tally": "loss_mean", "merit": "best_score", "waited": "bad_evaluatio
 
 
 def with_current_names(state: dict[str, Any]) -> dict[str, Any]:
-    """A state with the keys of this version: version 0.1.0 had other names for some."""
+    """Rename the keys of version 0.1.0."""
     renamed = {RENAMED.get(name, name): value for name, value in state.items()}
     if isinstance(renamed.get("schedule"), dict):
         renamed["schedule"] = {RENAMED.get(name, name): value for name, value in renamed["schedule"].items()}

@@ -56,7 +56,7 @@ class StepOutcome:
 
 
 class TrainingStep:
-    """Takes steps: `optimizer.t` counts them, `average` follows theta if averaging is asked for."""
+    """Takes training steps: `optimizer.t` counts them, `average` is the moving average of theta, if there is one."""
 
     def __init__(
         self, network: Network, optimizer: Optimizer, loss_index: LossIndex, workers: Workers, settings: StepSettings
@@ -66,14 +66,14 @@ class TrainingStep:
         self.average: Array | None = network.theta.values.copy() if settings.averaging else None
 
     def take(self, batches: Iterable[Batch], schedule: Schedule) -> StepOutcome | None:
-        """One update from the gradients of these batches; None when there are none."""
+        """Update the parameters once with the gradients of these batches; None if there are none."""
         loss_mean, tokens, accumulate = LossMean(), 0, self.settings.accumulate
         gradient: Array | None = None
         for batch in batches:
             key = DropoutKey(self.settings.seed, self.optimizer.t * accumulate + loss_mean.batches + 1)
             loss, found = self.differentiate(batch, key)
             if accumulate > 1:
-                found = found * loss.positions  # a copy: the next batch writes over what it is given
+                found = found * loss.positions  # a copy: the next batch overwrites the gradient
             gradient = found if gradient is None else gradient + found
             loss_mean.add(loss)
             tokens += len(batch.labels) + (0 if batch.source is None else len(batch.source.labels))

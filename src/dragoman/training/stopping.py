@@ -12,9 +12,9 @@ from dragoman.wording import counted
 
 @dataclass(frozen=True)
 class Stopping:
-    """Limits, and goals for the training error and accuracy; whatever comes first. None: no such rule.
+    """Stopping rules: limits, and goals for the training error and accuracy; the first one met stops. None: no rule.
 
-    steps, epochs, seconds   how far to go at most
+    steps, epochs, seconds   limits
     loss_goal, accuracy_goal  of the training part, over the steps between two evaluations (an epoch)
     patience                 evaluations in a row without an improvement
     """
@@ -30,12 +30,12 @@ class Stopping:
         for name in ("steps", "epochs", "seconds", "patience"):
             value = getattr(self, name)
             if value is not None and not value > 0:
-                raise ConfigurationError(f"stopping: {name} is above 0, got {value}")
+                raise ConfigurationError(f"stopping: {name} must be above 0, got {value}")
         if self.accuracy_goal is not None and not 0 < self.accuracy_goal <= 1:
-            raise ConfigurationError(f"an accuracy goal lies between 0 and 1, got {self.accuracy_goal:g}")
+            raise ConfigurationError(f"an accuracy goal must be between 0 and 1, got {self.accuracy_goal:g}")
 
     def limit(self, step: int, epochs_done: float, seconds: float) -> str | None:
-        """Which limit is reached after a step, or None to continue."""
+        """Return which limit is reached after a step, or None."""
         if self.steps is not None and step >= self.steps:
             return f"finished {counted(self.steps, 'step')}"
         if self.epochs is not None and epochs_done >= self.epochs:
@@ -45,7 +45,7 @@ class Stopping:
         return None
 
     def goal(self, training: Loss, bad_evaluations: int = 0) -> str | None:
-        """Which goal is reached at an evaluation, or None to continue."""
+        """Return which goal is reached at an evaluation, or None."""
         if self.loss_goal is not None and training.index <= self.loss_goal:
             return f"the loss {training.index:.4g} reached the goal {self.loss_goal:g}"
         if self.accuracy_goal is not None and math.isnan(training.hits) and math.isfinite(training.error):

@@ -1,4 +1,4 @@
-"""Threads that stay awake for a while between two calls: waking one takes longer than many a kernel."""
+"""A thread pool whose threads spin for a while between calls: waking a thread takes longer than many kernels."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ Call = tuple[Callable[[], Any], SimpleQueue[Outcome]]
 
 
 class ThreadPool:
-    """So many threads besides the one that calls them. They end with the crew."""
+    """A pool of `size` threads besides the calling one. They end with the pool."""
 
     def __init__(self, size: int) -> None:
         self.size = size
         self._lock = Lock()
         self._calls: SimpleQueue[Call | None] | None = None  # none before the first call
-        self._process = 0  # that the threads belong to
+        self._process = 0  # the process of the threads
 
-    def together(
+    def run_on_all(
         self, function: Callable[[], Any], failed: Callable[[], Any] = lambda: None, helpers: int | None = None
     ) -> list[Any]:
-        """What the function returns, here and on every thread; all are through when it raises what one has raised.
+        """Call the function here and on the threads, and return all results. Raises an error after all have ended.
 
-        failed   lets the others end when one will not do its part
-        helpers  how many of the threads take part besides this one; None: all
+        failed   is called when one has failed, to let the others end
+        helpers  number of threads besides this one; None: all
         """
-        calls, outcomes = self._hired(), SimpleQueue[Outcome]()
+        calls, outcomes = self._start_threads(), SimpleQueue[Outcome]()
         called, found = 0, list[Outcome]()
         try:
             for _ in range(self.size if helpers is None else helpers):
@@ -44,29 +44,29 @@ class ThreadPool:
             found.append((None, error))
         if any(error is not None for _, error in found):
             failed()
-        found += _collected(outcomes, called)
+        found += _collect(outcomes, called)
         errors = [error for _, error in found if error is not None]
         if not errors:
             return [value for value, _ in found]
         try:
             raise errors[0]
         finally:
-            del found, errors  # or they would keep themselves alive, with all that the frames of the error hold
+            del found, errors  # break the reference cycle with the frames of the error
 
-    def _hired(self) -> SimpleQueue[Call | None]:
-        """Where calls are taken from; a process that was forked has no threads but its own."""
+    def _start_threads(self) -> SimpleQueue[Call | None]:
+        """Start the threads if needed (also after a fork) and return their queue."""
         with self._lock:
             if self._calls is None or self._process != os.getpid():
                 self._calls, self._process = SimpleQueue(), os.getpid()
                 for _ in range(self.size):
                     Thread(target=_serve, args=(self._calls,), name="dragoman", daemon=True).start()
-                self._dismiss = weakref.finalize(self, _dismiss, self._calls, self.size)
+                self._stop_threads = weakref.finalize(self, _stop_threads, self._calls, self.size)
             return self._calls
 
     def close(self) -> None:
         with self._lock:
             if self._calls is not None:
-                self._dismiss()
+                self._stop_threads()
                 self._calls = None
 
 
@@ -87,8 +87,8 @@ def _outcome(function: Callable[[], Any]) -> Outcome:
         return None, error
 
 
-def _collected(outcomes: SimpleQueue[Outcome], count: int) -> list[Outcome]:
-    """Those of all that were called, interrupts or not: while one is at work, what it writes to is not at rest."""
+def _collect(outcomes: SimpleQueue[Outcome], count: int) -> list[Outcome]:
+    """Wait for all outcomes, even if interrupted: running threads still write to shared memory."""
     found, late = list[Outcome](), list[Outcome]()
     while len(found) < count:
         try:
@@ -98,6 +98,6 @@ def _collected(outcomes: SimpleQueue[Outcome], count: int) -> list[Outcome]:
     return found + late
 
 
-def _dismiss(calls: SimpleQueue[Call | None], size: int) -> None:
+def _stop_threads(calls: SimpleQueue[Call | None], size: int) -> None:
     for _ in range(size):
         calls.put(None)

@@ -33,7 +33,7 @@ class Validation:
     error: Error = field(default_factory=CrossEntropy)
 
     def evaluate(self, network: Network, workers: Workers | None = None) -> Loss:
-        """The plain error, without smoothing, dropout or regularization."""
+        """Compute the error without smoothing, dropout or regularization."""
         loss_mean, plain, workers = LossMean(), LossIndex(self.error), workers or Workers()
         batches = iter(self.batches())
         while several := list(islice(batches, 4 * workers.threads)):
@@ -42,7 +42,7 @@ class Validation:
         return loss_mean.total()
 
     def score(self, loss: Loss, scores: dict[str, float]) -> float:
-        """What `best` maximises."""
+        """Return the value that `best` maximizes."""
         values = {"error": -loss.error, "accuracy": loss.accuracy} | scores
         if self.best_by not in values:
             raise ConfigurationError(f"best_by must be one of {', '.join(values)}, got '{self.best_by}'")
@@ -51,7 +51,7 @@ class Validation:
 
 @dataclass
 class LossMean:
-    """The loss of several batches as if they were one: each weighs as much as it has positions."""
+    """The mean loss of several batches, weighted by their positions."""
 
     error: float = 0.0
     hits: float = 0.0

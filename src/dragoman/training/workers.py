@@ -1,4 +1,4 @@
-"""Shards of a batch on threads: each runs its whole forward and backward pass with single-threaded BLAS."""
+"""Run the shards of a batch on threads, each with its forward and backward pass and single-threaded BLAS."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ B = TypeVar("B")
 
 
 def allowed_cores() -> set[int]:
-    """Cores this process may use, those of hyper-threading counted as the system counts them."""
+    """Return the number of logical cores this process may use."""
     return set(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else set(range(os.cpu_count() or 1))
 
 
 def check_threads(threads: int) -> str | None:
-    """What to warn of when there are more threads than cores; far too many are an error."""
+    """Return a warning if there are more threads than cores; far too many are an error."""
     if threads < 1:
         raise ConfigurationError(f"threads must be at least 1, got {threads}")
     cores, most = len(allowed_cores()), max(MOST_THREADS, os.cpu_count() or 1)
@@ -48,7 +48,7 @@ def check_threads(threads: int) -> str | None:
 
 
 def physical_cores() -> int:
-    """Cores this process may use; two threads of one core count once, where the system says so."""
+    """Return the number of physical cores this process may use, where the system reports them."""
     siblings = set()
     for core in allowed_cores():
         place = Path(f"/sys/devices/system/cpu/cpu{core}/topology/thread_siblings_list")
@@ -81,17 +81,17 @@ class Workers:
     """Threads that share the work of a step. The same number of threads gives the same bits.
 
     How many of them the system runs at a time depends on what else wants the cores (`Pace`); the shards and the order
-    in which they are summed do not. One call at a time has the threads: another one that comes meanwhile, from the
-    inside of the first or from another thread, is done by the thread that makes it.
+    in which they are summed do not. One call at a time uses the threads: a nested or concurrent call runs on the
+    thread that makes it.
     """
 
     def __init__(self, threads: int = 1) -> None:
         check_threads(threads)
         self.threads = threads
-        self._crew = ThreadPool(threads - 1)
+        self._pool = ThreadPool(threads - 1)
         self._pace = Pace(threads)
-        self._taken = Lock()  # by the call that has the threads
-        self._gradients = local()  # every thread that calls has its own
+        self._taken = Lock()  # held by the call that uses the threads
+        self._gradients = local()  # one per calling thread
 
     def map(
         self,
@@ -100,9 +100,9 @@ class Workers:
         failed: Callable[[], Any] = lambda: None,
         rows: int = 0,
     ) -> list[B]:
-        """The function of every item, in the order of the items; whichever thread is free takes the next.
+        """Map the function over items on the threads; results are in the order of the items.
 
-        failed  where items wait for each other: lets them end when one of them will not
+        failed  is called when one fails, if items wait for each other
         rows    of a training step; its time decides how many threads to use
         """
         if self.threads < 2 or len(items) < 2 or not self._taken.acquire(blocking=False):
@@ -118,7 +118,7 @@ class Workers:
     def _on_threads(
         self, threads: int, function: Callable[[A], B], items: Sequence[A], failed: Callable[[], Any]
     ) -> list[B]:
-        errors, left = np.geterr(), iter(range(len(items)))  # the next of a range is handed out once, to any thread
+        errors, left = np.geterr(), iter(range(len(items)))  # next() hands out each number once
 
         def several() -> dict[int, B]:
             try:
@@ -132,7 +132,7 @@ class Workers:
 
         found: dict[int, B] = {}
         with gate(threads) as arrive:
-            for some in self._crew.together(several, failed, threads - 1):
+            for some in self._pool.run_on_all(several, failed, threads - 1):
                 found |= some
         return [found[i] for i in range(len(items))]
 
@@ -144,12 +144,12 @@ class Workers:
         run: ForwardContext,
         prepare: Callable[[Batch], Batch] = lambda shard: shard,
     ) -> tuple[Loss, Array]:
-        """The loss of a batch and its gradient, summed over the shards in their order.
+        """Compute the loss of a batch and its gradient, summed over the shards in order.
 
         The gradient is valid until the next call from the same thread.
         """
         shards, total = batch.shards(self.threads), batch.weight
-        gradient, views = self._make_room(network)
+        gradient, views = self._gradient_buffer(network)
         gradient_reducer = GradientReducer(views, len(shards), paused)
 
         def differentiate(number: int) -> tuple[float, float]:
@@ -160,8 +160,8 @@ class Workers:
         error, hits = sum(e for e, _ in found), sum(h for _, h in found)
         return loss_index.regularized(network, error, hits, total, gradient), gradient
 
-    def _make_room(self, network: Network) -> tuple[Array, dict[int, Array]]:
-        """A gradient for this thread, and its views by parameter."""
+    def _gradient_buffer(self, network: Network) -> tuple[Array, dict[int, Array]]:
+        """Return a gradient buffer of this thread, and its views by parameter."""
         theta, mine = network.theta, self._gradients
         if getattr(mine, "theta", None) is not theta:
             mine.theta, mine.gradient = theta, np.empty_like(theta.values)
@@ -169,4 +169,4 @@ class Workers:
         return mine.gradient, mine.views
 
     def close(self) -> None:
-        self._crew.close()
+        self._pool.close()

@@ -51,7 +51,7 @@ def test_a_bad_line_takes_its_counterpart_along(tmp_path: Path) -> None:
 def test_different_lengths(tmp_path: Path, first: int, second: int) -> None:
     name = write_two(tmp_path, "x\n" * first, "y\n" * second)
     longer, shorter = ("train.es", "train.en") if second > first else ("train.en", "train.es")
-    with pytest.raises(DataError, match=f"{longer} has 5 lines, .*{shorter} has 3; line-aligned files have as many"):
+    with pytest.raises(DataError, match=f"{longer} has 5 lines, .*{shorter} has 3; line-aligned files must"):
         fields(name)
     read, problems = lines(name)
     assert read == [1, 2, 3]
@@ -91,7 +91,5 @@ def test_a_named_pipe_is_read_once(tmp_path: Path) -> None:
 
 def test_one_file_with_a_comma_in_its_name_is_one_file(tmp_path: Path) -> None:
     assert fields(write(tmp_path, "a,b.tsv", "Go.\tVe.\n")) == [("Go.", "Ve.")]
-    with pytest.raises(
-        DataError, match=r"is one file; line-aligned files are two, named together: train\.en,train\.es"
-    ):
+    with pytest.raises(DataError, match=r"is one file; give two line-aligned files as train\.en,train\.es"):
         fields(str(tmp_path / "a,b.tsv"), format="aligned")

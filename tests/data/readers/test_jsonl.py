@@ -18,7 +18,7 @@ def test_keys_are_chosen_by_name(tmp_path: Path) -> None:
     assert fields(path, Layout("text", columns=("es",))) == [("¿Qué?",), ("Sí\nno",)]
     with pytest.raises(DataError, match=r"line 1: no key 'source' .expected source, target"):
         fields(path)
-    with pytest.raises(ConfigurationError, match="JSON has no column numbers; name the keys"):
+    with pytest.raises(ConfigurationError, match="JSON has no column numbers; give the keys"):
         fields(path, Layout(columns=(0, 1)))
 
 

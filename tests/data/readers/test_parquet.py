@@ -79,5 +79,5 @@ def test_damaged_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["-", "a.parquet.gz"])
 def test_parquet_needs_a_file_it_can_jump_about_in(name: str) -> None:
-    with pytest.raises(DataError, match="give it by name, uncompressed"):
+    with pytest.raises(DataError, match="give an uncompressed file by name"):
         fields(name, format="parquet")

@@ -124,12 +124,12 @@ def test_standard_input_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", Input(as_tsv()))
     read = reading("-", format="tsv")
     assert [record.fields for record in read] == PAIRS
-    with pytest.raises(DataError, match="standard input can be read only once, and it was; save it to a file"):
+    with pytest.raises(DataError, match="standard input can be read only once; save it to a file"):
         iter(read)
     with pytest.raises(ConfigurationError, match="named more than once"):
         reading(["-", "-"], format="tsv")
     with pytest.raises(
-        DataError, match=r"cannot tell the format of standard input: it has no extension. Name it with --format"
+        DataError, match=r"cannot determine the format of standard input: it has no extension. Name it with --format"
     ):
         reading("-")
 
@@ -137,7 +137,7 @@ def test_standard_input_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", ["a.doc", "a.en", "a", "a.gz"])
 def test_an_unknown_extension_lists_the_formats(name: str) -> None:
     with pytest.raises(
-        DataError, match=r"cannot tell the format of .* --format; available: plain, tsv, csv, aligned, jsonl"
+        DataError, match=r"cannot determine the format of .* --format; available: plain, tsv, csv, aligned, jsonl"
     ) as error:
         reading(name)
     assert all(format in str(error.value) for format in FORMATS)
@@ -154,7 +154,7 @@ def test_the_kind_of_record_decides_between_formats_of_one_extension() -> None:
     assert find_format(Source("a.txt"), Layout("text")).name == "plain"
     assert find_format(Source("a.txt"), Layout("pairs")).name == "tsv"
     assert find_format(Source("a.TXT.GZ"), Layout("labelled")).name == "tsv"
-    with pytest.raises(DataError, match=r"a.tmx: tmx files hold pairs, not text; name another --format"):
+    with pytest.raises(DataError, match=r"a.tmx: tmx files hold pairs, not text; use another --format"):
         find_format(Source("a.tmx"), Layout("text"))
 
 
@@ -166,7 +166,7 @@ def test_the_kind_of_record_decides_between_formats_of_one_extension() -> None:
         ({"columns": (0, -1)}, "there is no column -1"),
         ({"columns": (0, True)}, "a column is a number from 0 or a name, not True"),
         ({"columns": (0, "")}, "a column is a number from 0 or a name, not ''"),
-        ({"languages": ("en", "")}, "languages are two"),
+        ({"languages": ("en", "")}, "give two languages"),
     ],
 )
 def test_layouts_that_make_no_sense(options: dict[str, object], message: str) -> None:

@@ -59,7 +59,7 @@ def test_columns_by_name_mean_a_header(tmp_path: Path) -> None:
     assert lines(path, Layout(columns=("en", "el español")))[0] == [2]
     with pytest.raises(DataError, match=r"a.csv has no column 'fr'; its header names 'el español', 'en', 'who'"):
         fields(path, Layout(columns=("fr", "en")))
-    with pytest.raises(DataError, match="'en' is asked for by name, but there is no header"):
+    with pytest.raises(DataError, match="'en' is given by name, but there is no header"):
         fields(path, Layout(columns=("en", 0), header=False))
     with pytest.raises(DataError, match="has several columns 'en'"):
         fields(write(tmp_path, "b.csv", "en,en,es\n1,2,3\n"), Layout(columns=("en", "es")))
@@ -68,7 +68,7 @@ def test_columns_by_name_mean_a_header(tmp_path: Path) -> None:
 def test_a_header_that_cannot_be_read_or_stands_alone(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="line 1: the header cannot be read"):
         fields(write(tmp_path, "a.tsv", b"s\xff\tr\na\tb\n"), Layout(columns=("a", "b")), on_bad_line="skip")
-    with pytest.raises(DataError, match="has a header and nothing below it"):
+    with pytest.raises(DataError, match="has a header but no rows"):
         fields(write(tmp_path, "b.tsv", "s\tr\n"), Layout(header=True))
 
 

@@ -42,7 +42,7 @@ def test_tmx_regional_languages(tmp_path: Path) -> None:
     read, problems = lines(path, Layout(languages=("en-US", "es")))
     assert read == [2]
     assert account(problems) == [("no text in language 'en-US'", 3)]
-    assert problems.examples["no text in language 'en-US'"][0].detail == "there is en, es"
+    assert problems.examples["no text in language 'en-US'"][0].detail == "found: en, es"
 
 
 def test_tmx_variants_are_all_kept(tmp_path: Path) -> None:
@@ -264,7 +264,7 @@ def test_po_that_is_broken(tmp_path: Path, on_bad_line: str) -> None:
 def test_po_in_another_encoding_only_when_named(tmp_path: Path) -> None:
     text = PO.replace("charset=UTF-8", "charset=ISO-8859-1")
     path = write(tmp_path, "a.po", text.encode("latin-1"))
-    with pytest.raises(DataError, match=r"a.po, line 8: not utf-8 .name another encoding with --encoding"):
+    with pytest.raises(DataError, match=r"a.po, line 8: not utf-8 .use --encoding to set the encoding"):
         fields(path, on_bad_line="skip")
     assert fields(path, encoding="latin-1", on_bad_line="skip")[0] == ("Two lines", "¡Dos líneas!")
 

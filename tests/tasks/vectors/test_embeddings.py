@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dragoman.batch import Batch
-from dragoman.data.tokenizer import FIRST, Kind, Tokenizer
+from dragoman.data.tokenizer import FIRST_PIECE, Kind, Tokenizer
 from dragoman.errors import ConfigurationError, ShapeError
 from dragoman.graph import Parameter, Value, value_of
 from dragoman.layers import ForwardContext, Initializer, Layer
@@ -26,7 +26,7 @@ def test_labels_know_their_words(kind: Kind) -> None:
     tokenizer = Tokenizer.train(texts, kind, size=None if kind == "characters" else 340)
     words = words_of(tokenizer)
     assert len(words) == tokenizer.size
-    assert words[:FIRST] == [None] * FIRST
+    assert words[:FIRST_PIECE] == [None] * FIRST_PIECE
     if kind != "characters":
         (label,) = tokenizer.encode(["dog"])[0]
         assert words[label] == "dog"

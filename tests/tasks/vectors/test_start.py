@@ -149,9 +149,9 @@ def test_vectors_that_do_not_fit_are_told(files: dict[str, str], tmp_path: Path)
     [
         (
             {"model": "other", "vectors": {"source": "en.bin"}},
-            r"start: a model has its own embeddings: begin with start\.model or with start\.vectors, not both",
+            r"start: a model has its own embeddings: use start\.model or start\.vectors, not both",
         ),
-        ({"vectors": {"freeze": True}}, r"start\.vectors: there are no vectors to freeze; name a file of them"),
+        ({"vectors": {"freeze": True}}, r"start\.vectors: there are no vectors to freeze; set source, target or both"),
         ({"vectors": "en.bin"}, r"'start\.vectors' is a section, such as start\.vectors\.source = "),
         ({"vectors": {"sorce": "en.bin"}}, r"unknown setting 'start\.vectors\.sorce'; did you mean "),
         ({"vectors": {"freeze": "maybe"}}, r"start\.vectors\.freeze: Input should be a valid boolean"),

@@ -64,5 +64,5 @@ def test_labels_stand_where_the_words_stood(tmp_path: Path) -> None:
     assert [list(store[i]) for i in range(len(store))] == [[1, 0], [0, 0, 1]]
     with pytest.raises(DataError, match="no line of this text has two frequent words"):
         numbered([["a"], ["b"]], ["b", "a"], tmp_path / "few")
-    with pytest.raises(DataError, match=r"gone: the labels of the text could not be kept .*; make room there"):
+    with pytest.raises(DataError, match=r"gone: the labels of the text could not be written .*; free some disk space"):
         numbered([["a", "b"]], ["b", "a"], tmp_path / "gone" / "labels")

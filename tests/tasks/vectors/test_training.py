@@ -125,7 +125,7 @@ def test_standard_input_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         (b"a b a b", replace(SMALL, minimum_count=3), DataError, "0 of 2 different words occur 3 times"),
         (b"", SMALL, DataError, "0 of 0 different words"),
         (b"a\nb\na\nb\n", SMALL, DataError, "no line of this text has two frequent words"),
-        (b"a b c", replace(SMALL, subsampling=1e-9), DataError, "subsampling has thinned out"),
+        (b"a b c", replace(SMALL, subsampling=1e-9), DataError, "subsampling left nothing"),
         (b"a b c d", replace(SMALL, negative=0), ConfigurationError, "moves all 4 words"),
         (b"a b c " * 50, replace(SMALL, rate=1e30), NonFiniteError, "lower the learning rate"),
     ],
@@ -150,7 +150,7 @@ def test_texts_that_give_nothing_are_told(
 def test_vectors_that_overflow_are_told(method: Any, negative: int, tmp_path: Path) -> None:
     """Kernels have no checks of their own; the error they return has to tell."""
     text = topics(tmp_path / "text.txt", 500)
-    with pytest.raises(NonFiniteError, match="give a rate below 100"):
+    with pytest.raises(NonFiniteError, match="use a rate below 100"):
         train_vectors(text, replace(SMALL, method=method, negative=negative, rate=100.0))
 
 

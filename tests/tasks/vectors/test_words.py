@@ -59,7 +59,7 @@ def test_a_word_without_vector_is_told(word: str, told: str) -> None:
 def test_mistakes_in_making_and_asking() -> None:
     with pytest.raises(ShapeError, match="2 words, but vectors of shape"):
         WordVectors(["a", "b"], np.ones((3, 2)))
-    with pytest.raises(DataError, match="same word twice"):
+    with pytest.raises(DataError, match="word occurs twice"):
         WordVectors(["a", "a"], np.ones((2, 2)))
     with pytest.raises(ConfigurationError, match="at least 1"):
         vectors_of(PLANE).nearest("man", 0)

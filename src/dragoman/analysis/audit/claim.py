@@ -37,7 +37,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Claim:
-    """One equation: the ledger ids it settles, what it says, and the function that runs it."""
+    """One equation: the ledger ids it settles, its title, and the function that runs it."""
 
     ids: tuple[str, ...]
     title: str

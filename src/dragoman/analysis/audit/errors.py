@@ -1,4 +1,4 @@
-"""Thesis, sections 4.1 and 4.2: error functions, and what the output layer is told."""
+"""Thesis, sections 4.1 and 4.2: error functions, and the deltas of the output layer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who looks at whom: attention weights as grey squares, black 0 and white 1. A word with a $ in it is no formula."""
+"""Draw attention weights as grey squares, black 0 and white 1. Words with a $ are not formulas."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BAR = 0.9  # inches for the scale with its numbers
 
 
 def attention_figure(weights: Array, queries: Sequence[str], keys: Sequence[str], title: str = "Attention") -> Figure:
-    """Which keys (columns) each query (row) looks at (thesis, Figure 3; book, Figure 7.11)."""
+    """Draw the attention from queries (rows) to keys (columns) (thesis, Figure 3; book, Figure 7.11)."""
     if weights.shape != (len(queries), len(keys)) or not weights.size:
         raise ShapeError(f"weights of shape {weights.shape} for {len(queries)} queries and {len(keys)} keys")
     cell = min(0.42, max(0.24, 5 / max(weights.shape)))

@@ -1,4 +1,4 @@
-"""Where figures are drawn, and how they are written: the same figure, the same file."""
+"""Create figures and save them reproducibly."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from dragoman.data.output import written
+from dragoman.data.output import write_atomically
 from dragoman.errors import ConfigurationError, DataError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))  # None: leave i
 def new_figure(
     width: float, height: float, layout: Literal["constrained", "compressed"] | None = "constrained"
 ) -> Figure:
-    """A figure, in inches, that belongs to no window and no global state."""
+    """Create a figure, sized in inches, without a window or global state."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -33,7 +33,7 @@ def new_figure(
 
 
 def text_width(words: Iterable[str], size: float) -> float:
-    """How many inches the widest of these words takes."""
+    """Return the width of the widest of these words in inches."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
@@ -43,7 +43,7 @@ def text_width(words: Iterable[str], size: float) -> float:
 
 
 def in_lines(title: str, width: float) -> str:
-    """A title broken into lines of about `width` inches."""
+    """Break a title into lines of about `width` inches."""
     wide = text_width([title], 12)
     if wide <= width:
         return title
@@ -64,13 +64,13 @@ def save_figure(figure: Figure, path: Path | str, make: bool = False) -> None:
         try:
             path.parent.mkdir(exist_ok=True)
         except OSError as error:
-            raise DataError(f"{path.parent} cannot be made: {error}") from None
-    with written(path) as file:
+            raise DataError(f"{path.parent} cannot be created: {error}") from None
+    with write_atomically(path) as file:
         file.write(data)
 
 
 def as_svg(figure: Figure) -> str:
-    """The figure as an <svg> element to stand inside an HTML page."""
+    """Return the figure as an <svg> element for an HTML page."""
     svg = _svg(figure)
     return svg[svg.index("<svg") :]
 

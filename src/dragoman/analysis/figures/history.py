@@ -27,7 +27,7 @@ def history_figure(history: Sequence[Mapping[str, Any]]) -> Figure:
     One mapping for each evaluation, as a training writes them; a number that is missing is passed over.
     """
     if not history:
-        raise DataError("a history without evaluations: there is nothing to draw")
+        raise DataError("the history has no evaluations: nothing to draw")
     for number, line in enumerate(history, start=1):
         _check(number, line)
     unit = _unit(history)
@@ -55,7 +55,7 @@ def history_figure(history: Sequence[Mapping[str, Any]]) -> Figure:
 def _check(number: int, line: object) -> None:
     """A line of a history is an object, and all that is drawn of it are numbers."""
     if not isinstance(line, Mapping):
-        raise DataError(f"line {number} of the history is no object: {_short(line)}")
+        raise DataError(f"line {number} of the history is not an object: {_short(line)}")
     drawn = ("step", "epoch", *(f"{curve}_{panel}" for curve in CURVES for panel in PANELS))
     for name in drawn:
         value = line.get(name)

@@ -1,4 +1,4 @@
-"""The parts of a recurrent encoder-decoder, and how its decoder hears of the source (book, Figures 7.9 and 7.10)."""
+"""The parts of a recurrent encoder-decoder, and how its decoder gets the source (book, Figures 7.9 and 7.10)."""
 
 from __future__ import annotations
 

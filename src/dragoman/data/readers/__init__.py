@@ -1,10 +1,10 @@
-"""Readers: from a file of any usual format to records. One file a format; FORMATS lists them.
+"""Read records from files of all usual formats. One module per format; FORMATS lists them.
 
     for record in read_records(["pairs.tsv.gz", "train.en,train.es", "memory.tmx"]):
         source, reference = record.fields
 
-The format follows from the extension (.gz, .xz, .bz2 and .zst aside) or is named. "-" is standard input. Two
-line-aligned files are one name, source first: "train.en,train.es".
+The format is given or follows from the extension, ignoring .gz, .xz, .bz2 and .zst. "-" is standard input. Two
+line-aligned files are given as one name, source first: "train.en,train.es".
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ __all__ = [
     "read_series",
 ]
 
-# where two formats share an extension, the first one that holds the kind of record is taken: a .txt of pairs is TSV
+# if formats share an extension, the first one with the kind of record is used: a .txt of pairs is TSV
 FORMATS: dict[str, Format] = {
     format.name: format for format in (PLAIN, TSV, CSV, ALIGNED, JSONL, PARQUET, TMX, XLIFF, PO, LABELLED)
 }
@@ -50,7 +50,7 @@ PAIRS = Layout()
 
 
 class Reading:
-    """Records of several files, in order. Each pass reads the files anew, with a fresh account in `problems`."""
+    """Records of several files, in order. Each iteration reads the files again and resets `problems`."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Reading:
             raise ConfigurationError("no files given; name at least one, or - for standard input")
         self.layout, self.on_bad_line = layout, on_bad_line
         self.problems = ReadErrors(on_bad_line)
-        self.sink: Callable[[str, str, int, str], None] | None = None  # told of every line that is left out
+        self.sink: Callable[[str, str, int, str], None] | None = None  # called for every line that is skipped
         self._sources = [Source(str(name), encoding) for name in given]
         self._formats = [find_format(source, layout, format) for source in self._sources]
         self._files = [file for source in self._sources for file in parts(source)]
@@ -75,8 +75,8 @@ class Reading:
 
     def __iter__(self) -> Iterator[Record]:
         for file in self._files:
-            if self._passes and file.passes_once:
-                raise DataError(f"{file.shown} can be read only once, and it was; save it to a file and name that")
+            if self._passes and file.is_single_pass:
+                raise DataError(f"{file.shown} can be read only once; save it to a file and use that")
         self._passes += 1
         self.problems = ReadErrors(self.on_bad_line, sink=self.sink)
         return self._records(self.problems)
@@ -93,19 +93,19 @@ def read_records(
     encoding: str = "utf-8",
     on_bad_line: OnBadLine = "error",
 ) -> Reading:
-    """The records of the files; nothing is read before the first one is asked for.
+    """Read the records of the files, lazily.
 
     names        paths, "-" for standard input, "train.en,train.es" for two line-aligned files
-    layout       which fields a record has and where they stand; by default pairs in the first two columns
+    layout       the fields of a record and their columns; by default pairs in the first two columns
     format       one of FORMATS for all files; None: by extension
-    encoding     of files that do not say it themselves, as XML does; a byte order mark is taken off
-    on_bad_line  error: the first line that cannot be used ends the reading; skip: such lines are counted in `problems`
+    encoding     encoding of files that do not declare it, as XML does; a byte order mark is removed
+    on_bad_line  error: the first bad line raises an error; skip: bad lines are skipped and counted in `problems`
     """
     return Reading(names, layout, format, encoding, on_bad_line)
 
 
 def find_format(source: Source, layout: Layout, name: str | None = None) -> Format:
-    """The named format, or the one that the extension tells."""
+    """Return the named format, or the one of the extension."""
     known = f"available: {', '.join(FORMATS)}"
     if name is not None:
         if name not in FORMATS:
@@ -118,11 +118,11 @@ def find_format(source: Source, layout: Layout, name: str | None = None) -> Form
     if not found:
         why = f"unknown extension '.{source.extension}'" if source.extension else "it has no extension"
         raise DataError(
-            f"cannot tell the format of {source.shown}: {why}. Name it with --format; {known}. "
+            f"cannot determine the format of {source.shown}: {why}. Give it with --format; {known}. "
             "(Two line-aligned files are given as one name: train.en,train.es)"
         )
     fitting = [format for format in found if layout.kind in format.kinds]
     if not fitting:
         kinds = ", ".join(found[0].kinds)
-        raise DataError(f"{source.shown}: {found[0].name} files hold {kinds}, not {layout.kind}; name another --format")
+        raise DataError(f"{source.shown}: {found[0].name} files hold {kinds}, not {layout.kind}; use another --format")
     return fitting[0]

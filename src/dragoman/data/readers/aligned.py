@@ -1,6 +1,6 @@
-"""Two line-aligned files as one corpus: line n of the one belongs to line n of the other.
+"""Read two line-aligned files as one corpus: line n of one is the translation of line n of the other.
 
-They are named together, source first: "train.en,train.es". Each may be compressed; one may be standard input.
+They are given as one name, source first: "train.en,train.es". Each may be compressed; one may be standard input.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dragoman.errors import DataError
 
 
 def is_two_files(name: str) -> bool:
-    """Whether a name is two names with a comma between, and not one file that has a comma in its name."""
+    """Return whether a name is two names with a comma between, and not an existing file with a comma in its name."""
     return name.count(",") == 1 and not name.startswith(",") and not name.endswith(",") and not _exists(name)
 
 
@@ -28,16 +28,16 @@ def _exists(name: str) -> bool:
 
 
 def parts(source: Source) -> list[Source]:
-    """The files behind a source: two for an aligned corpus, else itself."""
+    """Return the files of a source: two for an aligned corpus, otherwise one."""
     names = source.name.split(",") if is_two_files(source.name) else [source.name]
     return [Source(name.strip(), source.encoding) for name in names]
 
 
 def read_aligned(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[Record]:
-    """A bad line is left out with its counterpart, so that the others stay aligned."""
+    """Read pairs of lines; a bad line is skipped with its counterpart, so that the others stay aligned."""
     two = parts(source)
     if len(two) != 2:
-        raise DataError(f"{source.shown} is one file; line-aligned files are two, named together: train.en,train.es")
+        raise DataError(f"{source.shown} is one file; give two line-aligned files as train.en,train.es")
     for first, second in zip_longest(two[0].physical_lines(), two[1].physical_lines()):
         if first is None or second is None:
             _different_length(two, first, second, problems)
@@ -50,15 +50,15 @@ def read_aligned(source: Source, layout: Layout, problems: ReadErrors) -> Iterat
 
 
 def _different_length(two: list[Source], first: Line | None, second: Line | None, problems: ReadErrors) -> None:
-    """To leave lines out is to count each that has no counterpart; otherwise both lengths are worth counting."""
+    """Skip a line without a counterpart, or raise an error with the lengths of both files."""
     longer, shorter, line = (two[0], two[1], first) if first else (two[1], two[0], second)
     assert line is not None
     if problems.on_bad_line == "skip":
         return problems.add(f"no such line in {shorter.shown}", longer.shown, line.number, line.text)
-    counted = "more" if longer.passes_once else f"{sum(1 for _ in longer.physical_lines()):,}"
+    counted = "more" if longer.is_single_pass else f"{sum(1 for _ in longer.physical_lines()):,}"
     raise DataError(
-        f"{longer.shown} has {counted} lines, {shorter.shown} has {line.number - 1:,}; line-aligned files have as many "
-        "(use --on-bad-line skip to skip the lines without a counterpart, if the others are aligned)"
+        f"{longer.shown} has {counted} lines, {shorter.shown} has {line.number - 1:,}; line-aligned files must have "
+        "the same number of lines (if the others are aligned, --on-bad-line skip skips lines without a counterpart)"
     )
 
 

@@ -1,18 +1,18 @@
-"""JSON Lines: one object a line, the fields under their keys."""
+"""Read JSON Lines: one object per line, the fields under their keys."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
 
-from dragoman.data.readers.layout import Format, Layout, Unusable, as_text, dig, named_like
+from dragoman.data.readers.layout import Format, Layout, Unusable, as_text, get_nested, named_like
 from dragoman.data.records import ReadErrors, Record, make_record
 from dragoman.data.source import Source
 from dragoman.errors import ConfigurationError
 
 
 def read_jsonl(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[Record]:
-    """The keys are the chosen columns, or called like the fields: {"source": "Go.", "target": "Ve."}."""
+    """Read the chosen keys, by default those named like the fields: {"source": "Go.", "target": "Ve."}."""
     keys = _keys(layout, source)
     for line, text in source.lines(problems):
         try:
@@ -27,7 +27,7 @@ def read_jsonl(source: Source, layout: Layout, problems: ReadErrors) -> Iterator
 def _keys(layout: Layout, source: Source) -> list[str]:
     keys = [key for key in layout.columns or layout.fields if isinstance(key, str)]
     if len(keys) != len(layout.fields):
-        raise ConfigurationError(f"{source.shown}: JSON has no column numbers; name the keys instead")
+        raise ConfigurationError(f"{source.shown}: JSON has no column numbers; give the keys instead")
     return keys
 
 
@@ -36,14 +36,14 @@ def _values(text: str, keys: Sequence[str], layout: Layout) -> list[str]:
         raise Unusable("an empty line")
     try:
         found = json.loads(text)
-    except (ValueError, RecursionError) as error:  # ValueError: also a number of too many digits
+    except (ValueError, RecursionError) as error:  # ValueError: also for numbers with too many digits
         raise Unusable("not JSON", str(error)) from None
     if not isinstance(found, dict):
         raise Unusable("not a JSON object")
     if layout.columns is None:
         keys = named_like(keys, found) or keys
     try:
-        return [as_text(dig(found, key), field) for key, field in zip(keys, layout.fields, strict=True)]
+        return [as_text(get_nested(found, key), field) for key, field in zip(keys, layout.fields, strict=True)]
     except KeyError as missing:
         raise Unusable(f"no key {missing}", f"expected {', '.join(keys)}") from None
 

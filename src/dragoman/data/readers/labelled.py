@@ -1,4 +1,4 @@
-"""Labelled text: a label, a tab, and the text to the end of the line, for classification."""
+"""Read labelled text: a label, a tab, and the text, for classification."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dragoman.data.source import Source
 
 
 def read_labelled(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[Record]:
-    """Only the first tab parts; others belong to the text. (Choose columns with the format tsv.)"""
+    """Split each line at its first tab; other tabs belong to the text. (The format tsv has columns.)"""
     for line, whole in source.lines(problems):
         label, tab, text = whole.partition("\t")
         if not whole.strip():

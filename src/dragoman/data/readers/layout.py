@@ -1,4 +1,4 @@
-"""What a user says about the shape of a file, and what every reader is."""
+"""The layout of a file, as the user describes it, and the interface of readers."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ FIELDS: dict[Kind, tuple[str, ...]] = {
     "text": ("text",),
     "labelled": ("label", "text"),
 }
-ALSO_CALLED = {"target": "reference"}  # as version 0.1.0 called it; still read where no columns are chosen
+ALSO_CALLED = {"target": "reference"}  # the name in version 0.1.0; still read if no columns are chosen
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Which fields a record has and where they are found.
+    """The fields of a record and their columns.
 
     kind       pairs (source, target), text alone, or labelled text (label, text)
-    columns    of TSV, CSV and Parquet: the columns that hold the fields, by number from 0 or by the name in the header;
-               of JSON Lines: the keys. None: those called like the fields, in JSON Lines, Parquet and tables with a
-               header (`reference` is read as `target`); otherwise the first ones. In JSON Lines and Parquet a
-               dotted name goes into nested objects: "translation.en".
-               Columns that are not chosen (an attribution) are ignored. When none are chosen, every row must have as
-               many columns as the first: a tab too many would shift a sentence silently.
-    header     whether a table's first line names its columns; None: it does if columns are given by name
-    languages  of TMX and XLIFF: the languages of source and target ("en" also finds "en-US"); None: in TMX the
-               header's source language and the other of the first unit, in XLIFF source and target
+    columns    TSV, CSV and Parquet: the columns of the fields, by number from 0 or by the name in the header; JSON
+               Lines: the keys. None: those named like the fields, in JSON Lines, Parquet and tables with a header
+               (`reference` is read as `target`); otherwise the first ones. In JSON Lines and Parquet a dotted name
+               such as "translation.en" refers to nested objects.
+               Other columns, such as an attribution, are ignored. If no columns are chosen, every row must have as
+               many columns as the first, because an extra tab would shift a sentence unnoticed.
+    header     whether the first line of a table is a header; None: it is if columns are given by name
+    languages  TMX and XLIFF: the languages of source and target ("en" also matches "en-US"); None: in TMX the source
+               language of the header and the other one of the first unit, in XLIFF source and target
     """
 
     kind: Kind = "pairs"
@@ -49,7 +49,7 @@ class Layout:
             )
         check_columns(self.columns)
         if self.languages is not None and (len(self.languages) != 2 or not all(self.languages)):
-            raise ConfigurationError(f"languages are two, of source and target, not {self.languages!r}")
+            raise ConfigurationError(f"give two languages, of source and target, not {self.languages!r}")
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -63,13 +63,13 @@ class Layout:
 
 
 def named_like(fields: Sequence[str], names: Collection[str]) -> list[str] | None:
-    """The names that the fields go by in a file, each by its own or its earlier name; None if one is not there."""
+    """Return the names of the fields in a file, current or earlier; None if one is missing."""
     found = [field if field in names else ALSO_CALLED.get(field, field) for field in fields]
     return found if set(found) <= set(names) else None
 
 
 def zero_based(columns: tuple[int | str, ...] | None) -> tuple[int | str, ...] | None:
-    """Columns that a user counts from 1 as `Layout` counts them, from 0; names stay."""
+    """Convert column numbers from 1, as users count, to numbers from 0; names stay."""
     return None if columns is None else tuple(c - 1 if isinstance(c, int) else c for c in columns)
 
 
@@ -86,7 +86,7 @@ Reader = Callable[[Source, Layout, ReadErrors], Iterator[Record]]
 
 @dataclass(frozen=True)
 class Format:
-    """One file format: the extensions it goes by, the kinds of record it can hold, and its reader."""
+    """A file format: its extensions, the kinds of record it can hold, and its reader."""
 
     name: str
     extensions: tuple[str, ...]
@@ -95,25 +95,25 @@ class Format:
 
 
 class Unusable(Exception):
-    """Raised and caught inside readers: why one line gives no record."""
+    """Raised and caught inside readers: why a line gives no record."""
 
     def __init__(self, reason: str, detail: str = "") -> None:
         super().__init__(reason)
         self.reason, self.detail = reason, detail
 
 
-def dig(value: Any, path: str) -> Any:
-    """What stands under a name, or under a dotted name inside nested objects. A KeyError if there is nothing."""
+def get_nested(value: Any, path: str) -> Any:
+    """Look up a name, or a dotted name in nested objects; raise KeyError if it is missing."""
     if isinstance(value, Mapping) and path in value:
         return value[path]
     name, dot, rest = path.partition(".")
     if not dot or not isinstance(value, Mapping):
         raise KeyError(path)
-    return dig(value[name], rest)
+    return get_nested(value[name], rest)
 
 
 def as_text(value: Any, field: str) -> str:
-    """A value of a typed format as text: a string, nothing as the empty string, a whole number as a label."""
+    """Convert a value to text: None becomes empty, and an integer is allowed as a label."""
     if value is None:
         return ""
     if field == "label" and isinstance(value, int) and not isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Parquet, through pyarrow: one record a row, read batch by batch."""
+"""Read Parquet files with pyarrow: one record per row, in bounded memory."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
-from dragoman.data.readers.layout import Format, Layout, Unusable, as_text, dig, named_like
-from dragoman.data.readers.table import some
+from dragoman.data.readers.layout import Format, Layout, Unusable, as_text, get_nested, named_like
+from dragoman.data.readers.table import list_names
 from dragoman.data.records import ReadErrors, Record, make_record
 from dragoman.data.source import STANDARD_INPUT, Source, require_extra
 from dragoman.errors import DataError
@@ -16,7 +16,7 @@ BATCH_ROWS = 1024
 
 
 def read_parquet(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[Record]:
-    """Columns are chosen by name or position. Places are rows, counted from 1."""
+    """Read the chosen columns, by name or position. The line of a record is its row, counted from 1."""
     row = 0
     for values in _rows(source, layout):
         row += 1
@@ -32,9 +32,9 @@ def read_parquet(source: Source, layout: Layout, problems: ReadErrors) -> Iterat
 
 
 def _rows(source: Source, layout: Layout) -> Iterator[tuple[Any, ...]]:
-    """The values of the chosen columns; what pyarrow dislikes becomes a DataError."""
+    """Yield the values of the chosen columns; errors of pyarrow become a DataError."""
     if source.name == STANDARD_INPUT or source.compression:
-        raise DataError(f"{source.shown}: Parquet is read from places all over the file; give it by name, uncompressed")
+        raise DataError(f"{source.shown}: Parquet needs random access; give an uncompressed file by name")
     pyarrow = require_extra("pyarrow", source.shown, "Parquet")
     parquet = require_extra("pyarrow.parquet", source.shown, "Parquet")
     with source.open() as stream:
@@ -53,17 +53,17 @@ def _column(batch: Any, name: str) -> list[Any]:
     if name in batch.schema.names:
         return cast(list[Any], batch.column(name).to_pylist())
     top, _, rest = name.partition(".")
-    return [None if value is None else dig(value, rest) for value in batch.column(top).to_pylist()]
+    return [None if value is None else get_nested(value, rest) for value in batch.column(top).to_pylist()]
 
 
 def _find_columns(names: Sequence[str], source: Source, layout: Layout) -> list[str]:
-    """Names of the chosen columns; of those called like the fields, or of the first ones, when none are chosen."""
+    """Return the names of the chosen columns; by default those named like the fields, or the first ones."""
     chosen: Sequence[int | str] = layout.columns or named_like(layout.fields, names) or range(len(layout.fields))
     found = []
     for column in chosen:
         name = names[column] if isinstance(column, int) and column < len(names) else column
         if isinstance(name, int) or (name not in names and name.partition(".")[0] not in names):
-            raise DataError(f"{source.shown} has no column {column!r}; its columns are {some(names)}")
+            raise DataError(f"{source.shown} has no column {column!r}; its columns are {list_names(names)}")
         found.append(name)
     return found
 

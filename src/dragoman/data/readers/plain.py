@@ -1,4 +1,4 @@
-"""Plain text: one text a line, for language modelling."""
+"""Read plain text: one text per line, for language modelling."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dragoman.data.source import Source
 
 
 def read_plain(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[Record]:
-    """Blank lines part paragraphs; they hold no text, so passing over them loses none and is no problem."""
+    """Read the lines of a file; blank lines are skipped."""
     for line, text in source.lines(problems):
         if text.strip() and (record := make_record([text], layout.fields, source.shown, line, problems)):
             yield record

@@ -1,4 +1,4 @@
-"""Gettext PO catalogues, through translate-toolkit: msgid is the source, msgstr the reference."""
+"""Read gettext PO catalogues with translate-toolkit: msgid is the source, msgstr the reference."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from dragoman.data.records import ReadErrors, Record, make_record
 from dragoman.data.source import Source, require_extra
 from dragoman.errors import DataError
 
-LARGEST = 16 << 20  # characters, some 150,000 entries; translate-toolkit reads a catalogue whole
+LARGEST = 16 << 20  # characters, about 150,000 entries; translate-toolkit reads a whole catalogue into memory
 
 
 def read_po(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[Record]:
-    """Each plural form is a pair: msgstr[0] belongs to msgid, the others to msgid_plural.
+    """Read the entries; each plural form is a pair: msgstr[0] with msgid, the others with msgid_plural.
 
     Untranslated entries are skipped and counted; fuzzy and obsolete ones are problems.
     """
     entries = 0
     for unit in _units(source):
-        if unit.isheader() or (unit.isblank() and not unit.isobsolete()):  # blank: comments that belong to no entry
+        if unit.isheader() or (unit.isblank() and not unit.isobsolete()):  # blank: comments without an entry
             continue
         entries += 1
         for texts in _forms(unit):
@@ -36,30 +36,30 @@ def read_po(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[Re
 
 
 def _forms(unit: Any) -> list[list[str]]:
-    """[source, reference] of an entry, one for each plural form it has."""
+    """Return [source, reference] for each plural form of an entry."""
     sources, references = (list(getattr(text, "strings", [text])) or [""] for text in (unit.source, unit.target))
     return [[str(sources[min(k, len(sources) - 1)]), str(reference)] for k, reference in enumerate(references)]
 
 
 def _units(source: Source) -> list[Any]:
-    """translate-toolkit gets text, decoded here: it would take bytes that are not UTF-8 for Latin-1 silently."""
+    """Parse the file; decoded here because translate-toolkit silently reads bytes that are not UTF-8 as Latin-1."""
     poparser = require_extra("translate.storage.poparser", source.shown, "PO")
     store = require_extra("translate.storage.pypo", source.shown, "PO").pofile(noheader=True)
     lines = _lines(source)
     try:
         poparser.parse_units(poparser.PoParseState(lines, store.create_unit), store)
         units: list[Any] = store.units
-    except Exception as error:  # a broken catalogue makes the parser fail in ways it does not list
+    except Exception as error:  # the parser does not document how it fails
         raise DataError(f"{source.shown} is not a PO catalogue: {str(error)[:200]}") from None
     return units
 
 
 def _lines(source: Source) -> list[str]:
-    """All lines; a bad one spoils the entry it is part of, whose end nobody knows, so it is an error."""
+    """Read all lines; a bad one is an error, because the end of its entry is unknown."""
     lines, size = [], 0
     for number, text, fault in source.physical_lines():
         if fault:
-            raise DataError(f"{source.shown}, line {number}: {fault} (name another encoding with --encoding)")
+            raise DataError(f"{source.shown}, line {number}: {fault} (use --encoding to set the encoding)")
         lines.append(text + "\n")
         size += len(text) + 1
         if size > LARGEST:

@@ -1,4 +1,4 @@
-"""Time series: a CSV file of numbers, one moment a row, one variable a column."""
+"""Read time series: a CSV file of numbers, a row per moment and a column per variable."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dragoman.graph import Array
 
 @dataclass(frozen=True)
 class Series:
-    """p variables at T moments: their names, values float64 [T, p], and the rows that were left out."""
+    """p variables at T moments: their names, values float64 [T, p], and the rows that were skipped."""
 
     names: tuple[str, ...]
     values: Array
@@ -33,11 +33,11 @@ def read_series(
     encoding: str = "utf-8",
     on_bad_line: OnBadLine = "error",
 ) -> Series:
-    """The numbers of a CSV file.
+    """Read the numbers of a CSV file.
 
     columns  the variables, by number from 0 or by name in the header; None: all columns
-    header   whether the first line names the columns; None: it does if it holds no number
-    A row with a cell that is no finite number is a problem; left out, it leaves a gap that the series does not show.
+    header   whether the first line is a header; None: it is if it has no number
+    A row with a cell that is not a finite number is bad; if bad lines are skipped, the series does not show the gap.
     """
     chosen = None if columns is None else tuple(columns)
     check_columns(chosen)
@@ -62,7 +62,7 @@ def read_series(
 def _variables(
     first: Row, columns: tuple[int | str, ...] | None, header: bool | None, source: Source
 ) -> tuple[tuple[str, ...] | None, list[int]]:
-    """The names of the variables, if the first line has them, and their columns."""
+    """Return the names of the variables, if the first line is a header, and their columns."""
     line, row = first
     named = not any(_is_number(cell) for cell in row) if header is None else header
     places = find_columns(columns, line, row, named, source) or list(range(len(row)))
@@ -97,7 +97,7 @@ def _numbers(row: Sequence[str], places: Sequence[int], names: Sequence[str] | N
 
 
 def _is_number(cell: str) -> bool:
-    """As people write numbers: 1, -2.5, 3e-4; also nan and inf, which are refused for what they are."""
+    """Return whether a cell is a number: 1, -2.5, 3e-4; also nan and inf, which get their own error."""
     try:
         float(cell)
     except ValueError:

@@ -1,4 +1,4 @@
-"""TSV and CSV: one record a row, in columns."""
+"""Read TSV and CSV tables: one record per row."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from dragoman.data.records import ReadErrors, Record, clean, make_record
 from dragoman.data.source import LONGEST_LINE, Line, Source
 from dragoman.errors import DataError
 
-ROW_LINES = 1000  # lines of one CSV row; more of them are a quote that was never closed
+ROW_LINES = 1000  # lines of one CSV row; more mean that a quote was never closed
 
 Row = tuple[int, list[str]]
 Columns = Sequence[int | str] | None
 
 
 def read_tsv(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[Record]:
-    """Fields between tabs, nothing quoted: a tab cannot be part of a sentence, a comma or a quote can."""
+    """Read fields separated by tabs, without quoting: sentences contain commas and quotes, but no tabs."""
     return _records(tsv_rows(source, problems), source, layout, problems)
 
 
 def read_csv(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[Record]:
-    """Fields between commas; a quoted field may hold commas, doubled quotes and line breaks (read as \\n)."""
+    """Read fields separated by commas; a quoted field may contain commas, doubled quotes and line breaks."""
     return _records(csv_rows(source, problems), source, layout, problems)
 
 
@@ -32,7 +32,7 @@ def tsv_rows(source: Source, problems: ReadErrors) -> Iterator[Row]:
 
 
 def csv_rows(source: Source, problems: ReadErrors) -> Iterator[Row]:
-    """Rows with the line they begin on. After a broken row, reading goes on at the line below its first."""
+    """Yield rows with the line they begin on. After a broken row, continue at the line below its first."""
     feed = _RowFeed(source.physical_lines())
     reader = csv.reader(feed, strict=True)
     while True:
@@ -57,7 +57,7 @@ def csv_rows(source: Source, problems: ReadErrors) -> Iterator[Row]:
 
 
 class _RowFeed:
-    """Lines for csv.reader, which remember what belongs to the row being read."""
+    """Feed lines to csv.reader and remember those of the current row."""
 
     def __init__(self, lines: Iterator[Line]) -> None:
         self._lines = lines
@@ -84,7 +84,7 @@ class _RowFeed:
 
 
 def _records(rows: Iterator[Row], source: Source, layout: Layout, problems: ReadErrors) -> Iterator[Record]:
-    """The first line is the header, or else sets the number of columns when none are chosen."""
+    """Make records of rows. Without chosen columns, the first row sets the number of columns."""
     file, fields, header = source.shown, layout.fields, layout.has_header
     columns: list[int] = []
     needed = width = rows_below = 0
@@ -104,7 +104,7 @@ def _records(rows: Iterator[Row], source: Source, layout: Layout, problems: Read
         elif record := make_record([row[column] for column in columns], fields, file, line, problems):
             yield record
     if header and not rows_below and not problems:
-        raise DataError(f"{file} has a header and nothing below it; expected at least one row")
+        raise DataError(f"{file} has a header but no rows; expected at least one")
 
 
 def _expected(row: Sequence[str], needed: int, width: int) -> str:
@@ -114,7 +114,7 @@ def _expected(row: Sequence[str], needed: int, width: int) -> str:
 
 
 def find_columns(columns: Columns, line: int, first: Sequence[str], header: bool, source: Source) -> list[int] | None:
-    """Column numbers, names looked up in the header; None when none were chosen."""
+    """Return column numbers, looking up names in the header; None if no columns were chosen."""
     if header and line != 1:
         raise DataError(f"{source.shown}, line 1: the header cannot be read, so the columns have no names")
     if columns is None:
@@ -125,14 +125,14 @@ def find_columns(columns: Columns, line: int, first: Sequence[str], header: bool
 
 def _named(column: str, names: Sequence[str], header: bool, source: Source) -> int:
     if not header:
-        raise DataError(f"{source.shown}: column '{column}' is asked for by name, but there is no header")
+        raise DataError(f"{source.shown}: column '{column}' is given by name, but there is no header")
     if names.count(column) != 1:
         many = "several columns" if column in names else "no column"
-        raise DataError(f"{source.shown} has {many} '{column}'; its header names {some(names)}")
+        raise DataError(f"{source.shown} has {many} '{column}'; its header names {list_names(names)}")
     return names.index(column)
 
 
-def some(names: Sequence[str]) -> str:
+def list_names(names: Sequence[str]) -> str:
     shown = ", ".join(repr(name[:40]) for name in names[:12])
     return f"{shown} and {len(names) - 12} more" if len(names) > 12 else shown
 

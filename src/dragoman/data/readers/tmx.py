@@ -1,4 +1,4 @@
-"""TMX translation memories: units of one sentence in several languages."""
+"""Read TMX translation memories: units of one sentence in several languages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
 def read_tmx(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[Record]:
-    """A unit with several variants of a language gives a pair for each. Inline codes are kept as the text they hold.
+    """Read the units; several variants of a language give a pair each. Inline codes are kept as text.
 
     Units with an empty translation are skipped and counted.
     """
@@ -46,7 +46,7 @@ def _language(node: Any) -> str:
 
 
 def _first_languages(found: list[str], source_language: str) -> Languages | None:
-    """The header's source language (else the unit's first) and the first other one."""
+    """Return the source language of the header (else the first of the unit) and the first other one."""
     first = next((language for language in found if language_fits(language, source_language)), *found[:1] or [""])
     second = next((language for language in found if language != first), "")
     return (first, second) if first and second else None
@@ -60,7 +60,7 @@ def _pairs(
         if not side:
             there = ", ".join(sorted({language for language, _ in texts}))
             return problems.add(
-                f"no text in language '{wanted}'", source.shown, line, detail=f"there is {there or 'none'}"
+                f"no text in language '{wanted}'", source.shown, line, detail=f"found: {there or 'none'}"
             )
     for first in sides[0]:
         for second in sides[1]:

@@ -1,4 +1,4 @@
-"""XLIFF 1 and 2: units with a source and its target."""
+"""Read XLIFF 1 and 2: units with a source and its target."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ UNFINISHED = ("new", "needs-", "initial")
 
 
 def read_xliff(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[Record]:
-    """Languages given the other way round swap the sides of every pair.
+    """Read the units; if the languages are given in reverse, the sides of every pair are swapped.
 
     Units without a translation are skipped and counted; unfinished translations are problems.
     """
     first = require_extra("translate.storage.xliff", source.shown, "XLIFF").Xliff1Unit
     second = require_extra("translate.storage.xliff2", source.shown, "XLIFF").Xliff2Unit
-    turned, units = False, 0
+    swapped, units = False, 0
     for name, element in xml_units(source, "xliff", units=("trans-unit", "segment"), context=("xliff", "file")):
         if name in ("xliff", "file"):
             found = _languages(element)
-            turned = _turned(found, element.sourceline, layout, source) if found else turned
+            swapped = _are_swapped(found, element.sourceline, layout, source) if found else swapped
             continue
         units += 1
         unit = (first if name == "trans-unit" else second).createfromxmlElement(element)
@@ -38,7 +38,7 @@ def read_xliff(source: Source, layout: Layout, problems: ReadErrors) -> Iterator
         except Unusable as why:
             problems.add(why.reason, source.shown, element.sourceline, unit.source or "", why.detail)
             continue
-        ordered = texts[::-1] if turned else texts
+        ordered = texts[::-1] if swapped else texts
         if record := make_record(ordered, layout.fields, source.shown, element.sourceline, problems):
             yield record
     if not units:
@@ -48,7 +48,7 @@ def read_xliff(source: Source, layout: Layout, problems: ReadErrors) -> Iterator
 def _texts(unit: Any, element: Any) -> list[str]:
     if has_entities(element):
         raise Unusable("an XML entity that is not defined")
-    # of the target in version 1, of the segment in version 2
+    # XLIFF 1 has it on the target, XLIFF 2 on the segment
     state = unit.target_dom.get("state") or element.get("state") or ""
     if state.startswith(UNFINISHED):
         raise Unusable("an unfinished translation", f"state {state}")
@@ -56,19 +56,19 @@ def _texts(unit: Any, element: Any) -> list[str]:
 
 
 def _languages(element: Any) -> tuple[str, str] | None:
-    """Of a <file> of version 1 or the root of version 2."""
+    """Return the languages of a <file> (XLIFF 1) or of the root (XLIFF 2)."""
     source = element.get("source-language") or element.get("srcLang")
     target = element.get("target-language") or element.get("trgLang")
     return (source, target or "") if source else None
 
 
-def _turned(found: tuple[str, str], line: int, layout: Layout, source: Source) -> bool:
-    """Whether the wanted source is the file's target."""
+def _are_swapped(found: tuple[str, str], line: int, layout: Layout, source: Source) -> bool:
+    """Return whether the source language asked for is the target language of the file."""
     if layout.languages is None:
         return False
-    for there, turned in ((found, False), (found[::-1], True)):
+    for there, swapped in ((found, False), (found[::-1], True)):
         if all(not has or language_fits(has, wanted) for has, wanted in zip(there, layout.languages, strict=True)):
-            return turned
+            return swapped
     wanted = " and ".join(layout.languages)
     raise DataError(f"{source.shown}, line {line}: the languages are {' and '.join(found)}, not {wanted}")
 

@@ -1,9 +1,8 @@
-"""The units of an XML translation file, one after the other, in bounded memory and from untrusted files.
+"""Read the units of an XML translation file in bounded memory, safely for untrusted files.
 
-translate-toolkit reads such files whole, with a parser that keeps entities unexpanded but a text extraction that
-expands them after all (XPath string()). So lxml, which it is built on, parses here as a stream with the same safe
-options; a file that declares entities is refused; each finished element is handed to translate-toolkit's class for
-one unit, which knows the format, and then forgotten.
+translate-toolkit reads such files whole. Its parser does not expand entities, but its text extraction does (XPath
+string()). So lxml, which it is built on, parses the file here as a stream with the same safe options; a file that
+declares entities is refused; each finished element is passed to translate-toolkit's class for one unit, and then freed.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ from dragoman.data.source import LONGEST_LINE, Source, require_extra
 from dragoman.errors import DataError
 
 
-class _Metered:
-    """A stream that refuses to be read on when nothing was finished for too long; in UTF-8 if an encoding is named."""
+class _LimitedStream:
+    """A stream that limits the size of an XML unit; converts to UTF-8 if the user gave an encoding."""
 
     def __init__(self, stream: BinaryIO, source: Source) -> None:
         self._stream, self._source, self._unfinished = stream, source, 0
@@ -39,34 +38,34 @@ class _Metered:
 
 
 def _is_named(source: Source) -> bool:
-    """Whether the user named an encoding; XML says its own otherwise."""
+    """Return whether the user gave an encoding; otherwise XML declares its own."""
     return codecs.lookup(source.encoding).name != "utf-8"
 
 
 def xml_units(source: Source, root: str, units: Sequence[str], context: Sequence[str]) -> Iterator[tuple[str, Any]]:
-    """(local name, element) when one of `context` begins and when one of `units` is complete."""
+    """Yield (local name, element) when one of `context` begins and when one of `units` is complete."""
     etree = require_extra("lxml.etree", source.shown, root.upper())
     with source.open() as stream:
-        metered = _Metered(stream, source)
+        limited = _LimitedStream(stream, source)
         try:
-            yield from _events(etree, metered, source, root, units, context)
+            yield from _events(etree, limited, source, root, units, context)
         except (etree.LxmlError, UnicodeError) as error:
-            if not metered.touched:
+            if not limited.touched:
                 raise DataError(f"{source.shown} is empty; expected a document <{root}>") from None
             raise DataError(f"{source.shown} is not well-formed XML: {str(error)[:200]}") from None
 
 
 def _events(
-    etree: Any, metered: _Metered, source: Source, root: str, units: Sequence[str], context: Sequence[str]
+    etree: Any, limited: _LimitedStream, source: Source, root: str, units: Sequence[str], context: Sequence[str]
 ) -> Iterator[tuple[str, Any]]:
     inside: Any = None
-    for event, element in etree.iterparse(metered, events=("start", "end"), **_safely(source)):
+    for event, element in etree.iterparse(limited, events=("start", "end"), **_safe_options(source)):
         name = element.tag.rpartition("}")[2]
         if event == "start":
             if element.getparent() is None:
                 _check_root(element, name, root, source)
             if inside is None:
-                metered.finished()
+                limited.finished()
                 if name in context:
                     yield name, element
                 inside = element if name in units else None
@@ -74,11 +73,11 @@ def _events(
             if element is inside:
                 yield name, element
             inside = None
-            metered.finished()
-            _forget(element)
+            limited.finished()
+            _free(element)
 
 
-def _safely(source: Source) -> dict[str, Any]:
+def _safe_options(source: Source) -> dict[str, Any]:
     options: dict[str, Any] = dict.fromkeys(("resolve_entities", "load_dtd", "dtd_validation", "huge_tree"), False)
     encoding = "utf-8" if _is_named(source) else None
     return options | {"no_network": True, "remove_comments": True, "remove_pis": True, "encoding": encoding}
@@ -89,11 +88,11 @@ def _check_root(element: Any, name: str, root: str, source: Source) -> None:
         raise DataError(f"{source.shown} is a document <{name}>; expected <{root}>")
     dtd = element.getroottree().docinfo.internalDTD
     if dtd is not None and any(True for _ in dtd.iterentities()):
-        raise DataError(f"{source.shown} declares XML entities, which are not expanded; write their text out")
+        raise DataError(f"{source.shown} declares XML entities, which are not supported; replace them by their text")
 
 
-def _forget(element: Any) -> None:
-    """Free what was read. The element itself stays until its parent ends: the text behind it is still to come."""
+def _free(element: Any) -> None:
+    """Free what was read. The element itself stays until its parent ends, because the text behind it follows."""
     element.clear(keep_tail=False)
     parent = element.getparent()
     if parent is not None:
@@ -102,11 +101,11 @@ def _forget(element: Any) -> None:
 
 
 def has_entities(element: Any) -> bool:
-    """Whether an entity was left in the text, where it would read as nothing."""
+    """Return whether the text has an unexpanded entity, which would be lost."""
     return any(True for _ in element.iter(require_extra("lxml.etree", "", "XML").Entity))
 
 
 def language_fits(found: str, wanted: str) -> bool:
-    """en fits en, EN and en-US; en-US does not fit en-GB."""
+    """Return whether a language tag matches: en matches en, EN and en-US; en-US does not match en-GB."""
     tag, prefix = (language.replace("_", "-").lower() for language in (found, wanted))
     return bool(prefix) and (tag == prefix or tag.startswith(prefix + "-"))

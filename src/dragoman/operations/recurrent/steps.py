@@ -44,7 +44,7 @@ class Steps:
         return len(self.rows)
 
     def backwards(self) -> Iterator[tuple[int, Array, bool]]:
-        """(t, its rows, whether the step before hears of it), the last step first."""
+        """Yield (t, its rows, whether the gradient flows to step t - 1), last step first."""
         for t in reversed(range(len(self))):
             yield t, self.rows[t], self.cut is None or t == 0 or t % self.cut != 0
 

@@ -1,4 +1,4 @@
-"""From the data settings of a configuration to a prepared dataset, found again when nothing changed."""
+"""Open the corpus of a configuration and prepare its dataset, cached."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class Corpus:
-    """Pairs of sentences, read when they are asked for."""
+    """Sentence pairs, read lazily."""
 
     settings: PairData
     digest: str  # of the contents and of how they are read
@@ -42,7 +42,7 @@ class Corpus:
         return ", ".join(self.settings.files)
 
     def left_out(self) -> list[str]:
-        """Lines that could not be used, counted by why, when they were read just now."""
+        """Report the lines that were skipped, if the files were read now."""
         readings = self.pairs.values() if isinstance(self.pairs, Mapping) else [self.pairs]
         return [line for pairs in readings if isinstance(pairs, FilePairs) for line in pairs.reading.problems.lines()]
 
@@ -61,7 +61,7 @@ class Corpus:
     def dataset(
         self, seed: int, tokenizers: tuple[Tokenizer, Tokenizer] | None = None, room: int | None = None
     ) -> Dataset:
-        """The prepared pairs; `room`: labels that the network has positions for, if they are limited."""
+        """Prepare the dataset; `room`: number of positions of the network, if it is limited."""
         s, none = self.settings, (None, None)
         encoding = Encoding(s.tokenizer, s.vocabulary or none, s.joint, s.maximum or none, s.protect, room)
         splitting = None if s.split == "given" else Splitting(s.shares, s.split, seed)
@@ -72,7 +72,7 @@ class Corpus:
 def open_corpus(settings: PairData, given: Mapping[str, Any] | None = None) -> Corpus:
     """The files of the settings, a folder of parts, or a corpus that comes with Dragoman, by its name.
 
-    given  the data settings that the user named, besides those of a recipe
+    given  the data settings that the user gave, without those of the recipe
     """
     if not settings.files:
         raise ConfigurationError("data.files names no file; give files of sentence pairs, or a built-in corpus")
@@ -82,9 +82,9 @@ def open_corpus(settings: PairData, given: Mapping[str, Any] | None = None) -> C
     built_ins = [name for name in settings.files if name in NAMES and not Path(name).exists()]
     if built_ins:
         if len(settings.files) > 1:
-            raise ConfigurationError(f"'{built_ins[0]}' is a built-in corpus and is trained on alone")
+            raise ConfigurationError(f"'{built_ins[0]}' is a built-in corpus and must be the only one")
         found = built_in(built_ins[0])
-        if built_ins[0] in get_args(Task):  # its numbers are what is to be learnt
+        if built_ins[0] in get_args(Task):  # its numbers are what is to be learned
             settings = settings.model_copy(update={"protect": False})
         return Corpus(settings, _digest_of(found), found.held_out, found.pairs)
     for name in settings.files:
@@ -94,7 +94,9 @@ def open_corpus(settings: PairData, given: Mapping[str, Any] | None = None) -> C
     reading = _reading(settings)
     files = [file for name in settings.files for file in named_files(Source(name))]
     if any(file.name == STANDARD_INPUT for file in files):
-        raise DataError("a training reads its pairs more than once, so not from standard input; save them to a file")
+        raise DataError(
+            "training reads the pairs more than once, so they cannot come from standard input; save them to a file"
+        )
     for file in files:
         if not Path(file.name).exists():
             raise DataError(f"{file.name} does not exist; check the path")

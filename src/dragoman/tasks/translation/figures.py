@@ -13,7 +13,7 @@ import numpy as np
 
 from dragoman.analysis import figures, recall
 from dragoman.analysis.adjoints import adjoint_norms, embedded, untrained_norms
-from dragoman.data.tokenizer import FIRST, MARK
+from dragoman.data.tokenizer import FIRST_PIECE, MARK
 from dragoman.errors import ConfigurationError, DataError
 from dragoman.graph import Array, value_of
 from dragoman.networks import EncoderDecoder, RecurrentConfiguration
@@ -66,7 +66,7 @@ def embeddings(translator: Translator, text: str | None) -> Figure:
     words = _usual_words(translator) if text is None else list(dict.fromkeys(text.split()))
     encoded = tokenizer.encode(words)
     known = [(int(labels[0]), word) for labels, word in zip(encoded, words, strict=True) if len(labels) == 1]
-    chosen = [(label, word) for label, word in known if label >= FIRST][:WORDS]
+    chosen = [(label, word) for label, word in known if label >= FIRST_PIECE][:WORDS]
     if len(chosen) < 3:
         raise ConfigurationError("fewer than 3 of these words are one piece of the vocabulary; name more words: --text")
     table = value_of(translator.network.source_embedding.table)

@@ -1,4 +1,4 @@
-"""What fine-tuning gained on new pairs and lost on old ones: the scores of the model before and after, side by side."""
+"""Compare the model before and after fine-tuning, on new pairs and on old ones."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from dragoman.data.splits import collapsed
 from dragoman.tasks.translation.replay import testing_pairs
 from dragoman.tasks.translation.translator import DecodingOptions, Translator
 
-SCORED = 500  # pairs of each set that are translated, greedily
+SCORED = 500  # pairs of each set to translate, greedily
 
 Pair = tuple[str, str]
 
 
 def compare(before: Translator, after: Translator, new: Dataset) -> list[dict[str, Any]]:
-    """Error and BLEU, before and after, of each set of pairs that has some."""
+    """Compute error and BLEU, before and after, of each set of pairs."""
     found = []
     for name, pairs in _sets(before, new).items():
         if pairs:
@@ -35,7 +35,7 @@ def compare(before: Translator, after: Translator, new: Dataset) -> list[dict[st
 
 
 def _sets(before: Translator, new: Dataset) -> dict[str, Sequence[Pair]]:
-    """Old testing pairs that are now trained on would say nothing about forgetting."""
+    """Return the sets to compare on, without old testing pairs that are now trained on."""
     trained = {collapsed(source) for source in new.part("training").texts("source")}
     old = (pair for pair in testing_pairs(before) if collapsed(pair[0]) not in trained)
     return {

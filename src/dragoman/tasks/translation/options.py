@@ -1,4 +1,4 @@
-"""How translations are searched for."""
+"""Options of decoding."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dragoman.decoding import Beam, Greedy, Sampling
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Array
 
-WIDEST = 256  # beam; a wider one finds nothing better, and its memory and time grow with it
+WIDEST = 256  # beam; a wider one is not better, and takes more memory and time
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ class DecodingOptions:
 
     def __post_init__(self) -> None:
         if self.sample and self.alternatives > 1:
-            raise ConfigurationError("sampling gives one translation a text; give another seed for another one")
+            raise ConfigurationError("sampling gives one translation per text; use another seed for another one")
         if not 1 <= self.beam <= WIDEST:
-            raise ConfigurationError(f"a beam is 1 to {WIDEST} wide, got {self.beam}; 4 to 10 is usual")
+            raise ConfigurationError(f"a beam must be 1 to {WIDEST} wide, got {self.beam}; 4 to 10 is usual")
         if self.alternatives < 1:
             raise ConfigurationError(f"a text has at least one translation, not {self.alternatives}")
         if not self.sample and self.alternatives > self.beam:
@@ -52,5 +52,5 @@ class DecodingOptions:
         return Greedy(self.scored) if self.beam == 1 else Beam(self.beam, self.length_penalty, self.alternatives)
 
     def longest(self, source: Array) -> int:
-        """Tokens that the translation of a source may have."""
+        """Return the maximum number of tokens in the translation of a source."""
         return 2 * len(source) + 10 if self.maximum is None else self.maximum

@@ -1,4 +1,4 @@
-"""Replay: old pairs mixed into a fine-tuning, so that what the model knew is not forgotten."""
+"""Replay: mix old pairs into a fine-tuning, so that the model does not forget."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dragoman.tasks.translation.translator import Translator
 
 
 class NotAtHand(Exception):
-    """Why the pairs that a model was trained on cannot be used."""
+    """The pairs that a model was trained on cannot be used."""
 
 
 def with_replay(
@@ -30,7 +30,7 @@ def with_replay(
     saved: int | None,
     tell: Callable[[str], None],
 ) -> tuple[Dataset, int]:
-    """The dataset with old pairs mixed into its training part, and how many.
+    """Mix old pairs into the training part of a dataset; also return how many.
 
     wanted  pairs that the user asks for; None: as many as there are new ones, if they are at hand
     saved   pairs that a training which is resumed has mixed in; None: there is none to resume
@@ -73,7 +73,7 @@ def with_replay(
 
 
 def _corpus_of(base: Translator) -> Corpus:
-    """The pairs that a model was trained on, if they are still there and the same."""
+    """Open the corpus that a model was trained on, if it is unchanged."""
     place = base.directory or Path()
     try:
         settings = resolved(place / "configuration.toml").data
@@ -87,7 +87,7 @@ def _corpus_of(base: Translator) -> Corpus:
 
 
 def _chosen(corpus: Corpus, base: Translator, new: Dataset, seed: int, count: int) -> Part:
-    """Pairs of the base's training part, drawn by the seed; no source is among the new pairs or its testing pairs."""
+    """Draw pairs of the base's training part whose sources are not among the new pairs or its testing pairs."""
     tokenizers = base.source_tokenizer, base.target_tokenizer
     part = corpus.dataset(base.metadata.seed, tokenizers, base.network.maximum_length).part("training")
     apart = {collapsed(source) for name in PARTS for source in new.part(name).texts("source")}
@@ -104,7 +104,7 @@ def _chosen(corpus: Corpus, base: Translator, new: Dataset, seed: int, count: in
 
 
 def testing_pairs(base: Translator) -> list[tuple[str, str]]:
-    """The pairs that a model keeps for testing; none where it keeps none."""
+    """Return the testing pairs of a model; empty if it has none."""
     try:
         return [] if base.directory is None else load_testing(base.directory)
     except DragomanError:

@@ -1,4 +1,4 @@
-"""What a translator returns: translations with their alternatives, and alignments."""
+"""Results of a translator: translations with alternatives, and alignments."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dragoman.graph import Array
 
 @dataclass(frozen=True)
 class Alternative:
-    """One way to translate a text, the mean log-probability of its tokens, and how many of them were decoded."""
+    """A translation of a text, the mean log-probability of its tokens, and how many were decoded."""
 
     text: str
     score: float
@@ -19,7 +19,7 @@ class Alternative:
 
 
 def joint_confidence(pieces: Sequence[Alternative]) -> float:
-    """The geometric mean of the probabilities of all tokens; 1 where nothing was decoded."""
+    """Return the geometric mean of the probabilities of all tokens; 1 if nothing was decoded."""
     tokens = sum(piece.tokens for piece in pieces)
     if not tokens:
         return 1.0

@@ -1,4 +1,4 @@
-"""The spacing of protected spans: what is glued to something in the source is glued to something in the translation."""
+"""Restore the spacing around protected spans: no space in the source, no space in the translation."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _CLOSING_MARKS = frozenset(".,;:!?…»”)]}’")
 
 
 def put_back(text: str, masked: Masked) -> str:
-    """The spans instead of their stand-ins, spaced as in the source: what was glued stays glued, what was apart, apart.
+    """Replace stand-ins by their spans, spaced as in the source.
 
-    Between a span and a mark the spacing is the network's. A stand-in for nothing is taken out.
+    Between a span and punctuation the network decides. A stand-in without a span is removed.
     """
     places = _places(masked)
     written: str = ""
@@ -38,7 +38,7 @@ def put_back(text: str, masked: Masked) -> str:
 
 @dataclass(frozen=True)
 class Place:
-    """A span and what stands beside it in the source: '' at an end, a space, or a character."""
+    """A span and its neighbours in the source: '' at an end, a space, or a character."""
 
     span: str
     at: int  # which of the text's spans it is
@@ -63,7 +63,7 @@ class Place:
         return bool(self.right.strip())
 
     def follows(self, last: str, space: bool) -> bool:
-        """Whether a space belongs between it and a text that ends so."""
+        """Return whether a space belongs between it and the text before it."""
         if last in _OPENING_MARKS or (self.glued_left and last == self.left):
             return False
         if _unspaced(last) or _unspaced(self.left):
@@ -72,7 +72,7 @@ class Place:
         return self.opens or not (self.glued_left and glued)
 
     def precedes(self, first: str, space: bool) -> bool:
-        """Whether a space belongs between it and a text that begins so."""
+        """Return whether a space belongs between it and the text after it."""
         if self.glued_right and (first == self.right or self.opens):
             return False
         if not (first.isalnum() or first in _OPENING_MARKS) or _unspaced(first) or _unspaced(self.right):
@@ -81,7 +81,7 @@ class Place:
 
 
 def _space_between(left: Place | str, right: Place | str, space: bool) -> bool:
-    """Whether a space belongs between a span and what stands beside it; `space` if the network wrote one."""
+    """Return whether a space belongs between a span and its neighbour; `space`: whether the network wrote one."""
     if isinstance(left, str):
         return isinstance(right, Place) and right.follows(left[-1:], space)
     if isinstance(right, str):
@@ -92,7 +92,7 @@ def _space_between(left: Place | str, right: Place | str, space: bool) -> bool:
 
 
 def _places(masked: Masked) -> dict[str, Iterator[Place]]:
-    """The places of each stand-in in the source, in order."""
+    """Return the places of each stand-in in the source, in order."""
     found: dict[str, list[Place]] = {}
     text, named = masked.text, dict(zip(STANDINS, masked.spans, strict=False))
     spans = [(match[0], *match.span()) for match in STANDIN.finditer(text)]
@@ -104,5 +104,5 @@ def _places(masked: Masked) -> dict[str, Iterator[Place]]:
 
 
 def _unspaced(character: str) -> bool:
-    """Whether it is a letter of a script that puts no spaces between words: spacing beside it tells nothing."""
+    """Return whether it is a letter of a script without spaces between words."""
     return character.isalpha() and spaced(character + STANDINS[0]) == character + STANDINS[0]

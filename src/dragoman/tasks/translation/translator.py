@@ -44,12 +44,12 @@ if TYPE_CHECKING:
 __all__ = ["WIDEST", "Alignment", "Alternative", "DecodingOptions", "Segment", "Translation", "Translator"]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-SHORTEST = 16  # tokens that are translated in one go even by a model trained on shorter sentences
-HYPOTHESES = 1024  # followed at a time by one thread: with a wide beam, those of few sentences
+SHORTEST = 16  # tokens that are translated at once even by a model trained on shorter sentences
+HYPOTHESES = 1024  # per thread at a time: a wide beam has fewer sentences
 
 
 class Translator:
-    """A network, its tokenizers, and what is known about them."""
+    """A network with its tokenizers and metadata."""
 
     def __init__(
         self, network: SequenceModel, tokenizers: tuple[Tokenizer, Tokenizer], metadata: TranslatorMetadata
@@ -72,7 +72,7 @@ class Translator:
     def train(
         cls, files: str | Path | Sequence[str | Path], /, out: str | Path | None = None, **settings: Any
     ) -> Translator:
-        """A translator trained on files of sentence pairs; settings as in the configuration, sections as dicts.
+        """Train a translator on files of sentence pairs; settings as in the configuration, sections as dicts.
 
         Without `out` nothing is written to disk, and nothing can be resumed.
         """
@@ -97,7 +97,7 @@ class Translator:
         return translator
 
     def save(self, directory: str | Path) -> None:
-        """All that is needed to translate. Weights that are not finite are refused before anything is written."""
+        """Save all that is needed to translate. Weights that are not finite are refused before anything is written."""
         place = Path(directory)
         directory_of.check_weights(self.network, place)
         try:
@@ -113,7 +113,7 @@ class Translator:
     # Text in, text out
 
     def translate(self, texts: Sequence[str], **options: Any) -> list[str]:
-        """The translation of each text; see `DecodingOptions` for the options (beam=4, sample=True, ...).
+        """Translate each text; see `DecodingOptions` for the options (beam=4, sample=True, ...).
 
         A DragomanWarning reports texts in a script that does not occur in the training data.
         """
@@ -126,12 +126,12 @@ class Translator:
     def translations(
         self, texts: Sequence[str], options: DecodingOptions | None = None, prefixes: Sequence[str] | None = None
     ) -> list[Translation]:
-        """The same with alternatives and scores; a prefix is how a translation must begin."""
+        """Translate with alternatives and scores; a translation must begin with its prefix."""
         if isinstance(texts, str):
             raise ConfigurationError("translate takes a list of texts: translate([text])")
         for text in texts:
             if _SURROGATE.search(text):
-                raise DataError(f"a text holds half a character, left by a wrong decoding: {text[:60]!r}")
+                raise DataError(f"a text has half a surrogate pair, from a wrong decoding: {text[:60]!r}")
         options = options or DecodingOptions()
         cut = [self._segments(text) for text in texts]
         beginnings = self._beginnings(cut, prefixes)
@@ -144,18 +144,20 @@ class Translator:
     @cached_property
     def alphabet(self) -> Alphabet:
         """The letters and scripts of the training data."""
-        return Alphabet.of(self.source_tokenizer.learnt_pieces())
+        return Alphabet.of(self.source_tokenizer.learned_pieces())
 
     def _unseen_script(self, segments: list[Segment]) -> str | None:
-        """Without what is protected: stand-ins are no letters."""
+        """Return the script of a text, without its protected spans, if it was not in the training data."""
         return self.alphabet.unseen_script("".join(segment.masked.text for segment in segments))
 
     def _beginnings(self, cut: list[list[Segment]], prefixes: Sequence[str] | None) -> list[Array] | None:
-        """The tokens of the prefixes, of the texts that are translated at all."""
+        """Encode the prefixes of the texts that are translated."""
         if prefixes is None:
             return None
         if len(prefixes) != len(cut) or any(len(segments) != 1 for segments in cut):
-            raise ConfigurationError("one prefix for each text, and texts short enough to be translated in one piece")
+            raise ConfigurationError(
+                "give one prefix per text; texts must be short enough to be translated in one piece"
+            )
         labels = self.target_tokenizer.encode(list(prefixes))
         return [begin for begin, segments in zip(labels, cut, strict=True) if len(segments[0].labels)]
 
@@ -172,20 +174,20 @@ class Translator:
     def _search(
         self, sources: list[Array], options: DecodingOptions, longest: list[int], prefixes: list[Array] | None
     ) -> list[list[Hypothesis]]:
-        """Batches of sources on all cores."""
+        """Decode batches of sources on all cores."""
         together = BATCH if options.sample else min(BATCH, max(1, HYPOTHESES // options.beam))
         batch = max(1, min(together, math.ceil(len(sources) / self.workers.threads)))
-        numbers = [zlib.crc32(source.tobytes()) for source in sources]  # draws depend on the text, not on its place
+        numbers = [zlib.crc32(source.tobytes()) for source in sources]  # draws depend on the text, not on its position
         network: Any = self.network
         return decode(network, sources, options.method(), longest, prefixes, batch, numbers, each=self.workers.map)
 
     def _limited(self, longest: int) -> int:
-        """A table of learned positions ends somewhere; the start token takes one of them."""
+        """Limit the length to the learned positions, of which the start token takes one."""
         limit = self.network.maximum_length
         return longest if limit is None else max(1, min(longest, limit - 1))
 
     def _alternative(self, segment: Segment, hypothesis: Hypothesis, fixed: int) -> Alternative:
-        """The text of a hypothesis, with its protected spans put back; the first `fixed` characters stay."""
+        """Return the text of a hypothesis with its protected spans restored; the first `fixed` characters stay."""
         text = collapsed(self.target_tokenizer.decode([hypothesis.labels])[0])
         if self._protect:
             source = spaced(segment.masked.text)
@@ -197,15 +199,15 @@ class Translator:
     # Explaining
 
     def score(self, pairs: Iterable[Pair]) -> list[float]:
-        """log p(target | source) of given translations, end token included."""
+        """Compute log p(target | source) of given translations, end token included."""
         return self._scorer.score(list(pairs))
 
     def align(
         self, source: str, reference: str | None = None, attention: Callable[[Batch], Array] | None = None
     ) -> Alignment:
-        """The attention from a translation (its own, if none is given) to the source: last decoder, mean of heads.
+        """Return the attention from a translation (by default its own) to the source: last decoder, mean of heads.
 
-        attention  other weights of a batch of one pair than those of `network.alignment`
+        attention  computes other weights of a batch of one pair than `network.alignment`
         """
         text = self.translations([source])[0].text if reference is None else reference
         return self._scorer.align(source, text, attention)
@@ -218,7 +220,7 @@ class Translator:
         options: DecodingOptions | None = None,
         tell: Callable[[int], None] = lambda done: None,
     ) -> TestingAnalysis:
-        """The testing analysis (thesis 6.2) of these pairs; `tell` is called with the number of pairs done."""
+        """Run the testing analysis (thesis 6.2) of these pairs; `tell` is called with the number of pairs done."""
         from dragoman.analysis.testing import testing_analysis
 
         return testing_analysis(self.sentences(pairs, options, tell))
@@ -229,7 +231,7 @@ class Translator:
         options: DecodingOptions | None = None,
         tell: Callable[[int], None] = lambda done: None,
     ) -> list[Sentence]:
-        """Error and hits of each pair under teacher forcing, and its translation."""
+        """Compute error and hits of each pair under teacher forcing, and its translation."""
         from dragoman.analysis.testing import Sentence
 
         self._scorer.check_lengths(pairs)

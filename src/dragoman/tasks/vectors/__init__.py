@@ -1,9 +1,9 @@
-"""Word vectors (book 7.1): learnt from a text, asked, kept on disk, and put into a network to begin with.
+"""Word vectors (book 7.1): train, query and save them, and initialize embeddings with them.
 
-words        words and their vectors: which are near, which stand in the same relation
+words        words and their vectors: nearest words, analogies
 text         a text as words, and the words as labels
-plan         what is chosen about learning, and what follows from it
-training     from a text to vectors
+plan         settings, and the plan of steps
+training     train vectors on a text
 files        the formats of word2vec
 embeddings   vectors as the initial embeddings of a network
 """

@@ -1,4 +1,4 @@
-"""Word vectors as the initial embeddings of a network, to be fixed or trained further (book 7.1)."""
+"""Initialize the embeddings of a network with word vectors, fixed or trained further (book 7.1)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from dragoman.data.tokenizer import FIRST, MARK, Tokenizer
+from dragoman.data.tokenizer import FIRST_PIECE, MARK, Tokenizer
 from dragoman.errors import ConfigurationError, ShapeError
 from dragoman.graph import Array, value_of
 from dragoman.networks import Network
@@ -23,7 +23,7 @@ EMBEDDINGS: dict[Side, str] = {"source": "source_embedding", "target": "referenc
 
 @dataclass(frozen=True)
 class Filled:
-    """How many labels were given a vector, of how many that can be a word; what the vectors were scaled by."""
+    """How many labels got a vector, how many can be a word, and the scale of the vectors."""
 
     found: int
     words: int
@@ -34,12 +34,12 @@ class Filled:
 
 
 def words_of(tokenizer: Tokenizer) -> list[str | None]:
-    """The word each label can be; None for special labels and for what only continues a word."""
-    return [None] * FIRST + [_word(piece) for piece in tokenizer.pieces(range(FIRST, tokenizer.size))]
+    """Return the word of each label; None for special labels and pieces that only continue a word."""
+    return [None] * FIRST_PIECE + [_word(piece) for piece in tokenizer.pieces(range(FIRST_PIECE, tokenizer.size))]
 
 
 def _word(piece: str) -> str | None:
-    """A piece with the mark of a space begins a word, and a sign is one wherever it stands."""
+    """Return the word of a piece: one with a space mark, or punctuation anywhere."""
     if piece.startswith(MARK):
         return piece.removeprefix(MARK) or None
     return piece if len(piece) == 1 and not piece.isalnum() else None
@@ -50,7 +50,7 @@ def initial_embeddings(
 ) -> Filled:
     """Put the vectors of known words into the embedding table of one side; the other rows keep their initial values.
 
-    words   the word of each label, as `words_of` tells it; one that has no vector is looked for in lower case
+    words   the word of each label, as `words_of` tells it; one without a vector is looked up in lower case
     freeze  leave the whole table as it is from now on; the rows of unknown words too
 
     Vectors are scaled by one number, so that they are as long as the rows they replace: a network is built for those.
@@ -96,7 +96,7 @@ def _size(rows: Array) -> float:
 
 
 def check_start(start: StartVectors) -> None:
-    """Before the data are prepared: whether the files are there, and are vectors."""
+    """Check that the files exist and hold vectors, before the data are prepared."""
     for side in SIDES:
         file = getattr(start, side)
         if file is not None:
@@ -110,7 +110,7 @@ def start_from_vectors(
     resumed: bool,
     tell: Callable[[str], None],
 ) -> None:
-    """Fill the embeddings that begin with word vectors, say how many words were found, and freeze what is asked for.
+    """Fill the embeddings with word vectors, report how many words were found, and freeze them if asked.
 
     resumed   the tables come from a checkpoint; the files are not read, and need not be there any more
     """
@@ -135,6 +135,6 @@ def _filled(network: Network, side: Side, file: str, tokenizer: Tokenizer) -> Fi
     if not filled.found:
         raise ConfigurationError(
             f"start.vectors.{side}: {file} has a vector for none of the {filled.words:,} tokens of the {side} "
-            "vocabulary that can be a word; is it of another language?"
+            "vocabulary that can be a word; is it for another language?"
         )
     return filled

@@ -3,7 +3,7 @@
 text    "V d", then a line for each word: the word and its d numbers, with spaces between (GloVe's files lack the first)
 binary  "V d" and a line end, then for each word: the word, a space, d float32 numbers, maybe a line end
 
-What a file says of itself is believed only as far as it has been read: memory grows with what is really there.
+The sizes in a header are not trusted: memory grows with what has been read.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import BinaryIO, NoReturn
 
 import numpy as np
 
-from dragoman.data.output import written
+from dragoman.data.output import write_atomically
 from dragoman.data.source import Source
 from dragoman.errors import ConfigurationError, DataError, FileFormatError
 from dragoman.graph import Array
@@ -27,32 +27,32 @@ CHUNK = 1 << 20
 
 
 def is_binary(path: Path | str) -> bool:
-    """By its name: .bin or .bin.gz is binary, anything else is text."""
+    """Return whether a name ends in .bin or .bin.gz, which is binary; others are text."""
     return Source(str(path)).extension == "bin"
 
 
 def check_name(path: Path) -> None:
-    """Before hours of work: whether vectors can be written there."""
+    """Check that vectors can be written there, before hours of training."""
     if not path.parent.is_dir():
-        raise ConfigurationError(f"{path} cannot be written: {path.parent} is no directory; make it first")
+        raise ConfigurationError(f"{path} cannot be written: {path.parent} is not a directory; create it first")
     if path.is_dir():
-        raise ConfigurationError(f"{path} is a directory; name a file in it, such as {path / 'vectors.bin'}")
+        raise ConfigurationError(f"{path} is a directory; give a file name, such as {path / 'vectors.bin'}")
     if Source(str(path)).compression not in ("", ".gz"):
-        raise ConfigurationError(f"{path}: vectors are written as they are or as .gz; choose another name")
+        raise ConfigurationError(f"{path}: only .gz compression is supported; choose another name")
 
 
 def save_vectors(vectors: WordVectors, path: Path) -> None:
-    """Write a file that gets its name when it is complete: binary if called .bin, compressed if it ends in .gz."""
+    """Write vectors atomically: binary if the name is .bin, compressed if it ends in .gz."""
     for word in vectors.words:
         if not word or any(character.isspace() or "\ud800" <= character <= "\udfff" for character in word):
             raise DataError(
-                f"{path}: the word {word!r} cannot be written, for words in these formats are UTF-8 and end at a space"
+                f"{path}: the word {word!r} cannot be written: in these formats, words are UTF-8 without spaces"
             )
     numbers = vectors.vectors.astype(NUMBER, copy=False)
     if not np.isfinite(numbers).all():
         raise DataError(f"{path}: vectors with NaN or infinity are not written; train again with a lower rate")
     encoded = _binary_row if is_binary(path) else _text_row
-    with written(path) as file:
+    with write_atomically(path) as file:
         file.write(f"{len(vectors)} {vectors.depth}\n".encode())
         for word, row in zip(vectors.words, numbers, strict=True):
             file.write(encoded(word, row))
@@ -63,14 +63,14 @@ def _binary_row(word: str, row: Array) -> bytes:
 
 
 def _text_row(word: str, row: Array) -> bytes:
-    """Nine digits bring every float32 back exactly."""
+    """Format a row; nine digits restore every float32 exactly."""
     return f"{word} {' '.join(f'{number:.9g}' for number in row.tolist())}\n".encode()
 
 
 def load_vectors(path: Path | str, only: Container[str] | None = None) -> WordVectors:
     """Read vectors of word2vec, gensim, fastText (.vec) or GloVe; compressed files too.
 
-    only   the words that are wanted: the others are passed over, and take no memory
+    only   the words to read: others are skipped and take no memory
     """
     source = Source(str(path))
     with source.open() as stream:
@@ -79,7 +79,7 @@ def load_vectors(path: Path | str, only: Container[str] | None = None) -> WordVe
 
 
 def depth_of(path: Path | str) -> int:
-    """How many numbers a vector has, from the beginning of a file."""
+    """Return the depth of the vectors, from the beginning of a file."""
     source = Source(str(path))
     with source.open() as stream:
         reader = _Reader(source.shown, stream, None)
@@ -91,7 +91,7 @@ def depth_of(path: Path | str) -> int:
 
 
 class _Reader:
-    """Collects words and numbers, each looked at as it comes."""
+    """Collects words and numbers, and checks each of them."""
 
     def __init__(self, name: str, stream: BinaryIO, only: Container[str] | None) -> None:
         self.name, self.stream, self.only = name, stream, only
@@ -99,7 +99,7 @@ class _Reader:
         self.values = bytearray()
         self.count: int | None = None  # words, as the file says
         self.depth = 0
-        self.read = 0  # words, wanted or not
+        self.read = 0  # words, also skipped ones
 
     def begin_binary(self) -> None:
         first = self.stream.readline(LONGEST_WORD)
@@ -131,7 +131,7 @@ class _Reader:
         return self._vectors()
 
     def begin_text(self) -> tuple[bytes, int]:
-        """The first line with a vector, and its number."""
+        """Return the first line with a vector, and its number."""
         line, number = self._line(1), 1
         if self._header(line.split()):
             line, number = self._line(2), 2
@@ -159,7 +159,7 @@ class _Reader:
         return self._vectors()
 
     def _line(self, number: int) -> bytes:
-        """The next line; none is longer than its numbers can be."""
+        """Return the next line; too long ones are refused."""
         limit = LONGEST_WORD + 32 * (self.depth or LARGEST_DEPTH)
         line = self.stream.readline(limit)
         if len(line) >= limit:
@@ -167,7 +167,7 @@ class _Reader:
         return line
 
     def _header(self, fields: list[bytes]) -> bool:
-        """Whether these are the words and the depth; they are then kept."""
+        """Return whether these fields are the header, and keep its numbers."""
         if len(fields) != 2 or not all(field.isdigit() and len(field) < 16 for field in fields):
             return False
         self.count, self.depth = int(fields[0]), self._believed(int(fields[1]))
@@ -215,6 +215,6 @@ def _fields(line: bytes) -> list[bytes]:
 
 
 def _parsed(parts: list[bytes]) -> Array:
-    """Infinity for a number that is too large."""
+    """Parse numbers; one that is too large becomes infinity."""
     with np.errstate(over="ignore"):
         return np.array([float(part) for part in parts]).astype(NUMBER)

@@ -1,4 +1,4 @@
-"""What is chosen about learning word vectors, and the plan of steps that follows from it."""
+"""Settings of word vectors, and the plan of training steps."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from dragoman.tasks.vectors.text import Split
 from dragoman.training.workers import check_threads
 
 Method = Literal["skip-gram", "cbow"]
-POWER = 0.75  # of the counts: how often a word is drawn as a negative
+POWER = 0.75  # exponent of the counts for drawing negatives
 EVERY_DRAW = 0xFFFFFFFF
 
 
 @dataclass(frozen=True)
 class VectorSettings:
-    """What is chosen. The defaults are gensim's."""
+    """Settings of word vectors. The defaults are gensim's."""
 
     method: Method = "skip-gram"
     depth: int = 100
@@ -42,19 +42,19 @@ class VectorSettings:
                 raise ConfigurationError(f"{name} is {' or '.join(known)}, got '{getattr(self, name)}'")
         for name in ("depth", "window", "minimum_count", "epochs", "threads"):
             if getattr(self, name) < 1:
-                raise ConfigurationError(f"{name} is at least 1, got {getattr(self, name)}")
+                raise ConfigurationError(f"{name} must be at least 1, got {getattr(self, name)}")
         check_threads(self.threads)
         for name in ("negative", "seed"):
             if getattr(self, name) < 0:
-                raise ConfigurationError(f"{name} is not below 0, got {getattr(self, name)}")
+                raise ConfigurationError(f"{name} must not be below 0, got {getattr(self, name)}")
         if not 0 < self.last_rate <= self.rate < float("inf"):
-            raise ConfigurationError(f"the rate falls to {self.last_rate}; it begins above that, got {self.rate}")
+            raise ConfigurationError(f"the rate must be above last_rate {self.last_rate}, got {self.rate}")
         if not 0 <= self.subsampling <= 1:
             raise ConfigurationError(f"subsampling is a share of the text, from 0 (none) to 1, got {self.subsampling}")
 
 
 def make_plan(counts: Array, words: int, settings: VectorSettings) -> Plan:
-    """counts [V]: how often each word occurs; words: how many the text has."""
+    """Make the plan. counts [V]: how often each word occurs; words: how many the text has."""
     s = settings
     shares, others = alias_table(counts.astype(np.float64) ** POWER)
     return Plan(
@@ -71,7 +71,7 @@ def make_plan(counts: Array, words: int, settings: VectorSettings) -> Plan:
 
 
 def _kept(counts: Array, threshold: float) -> Array:
-    """[V]: the largest draw that keeps a word, whose chance is sqrt(t / f) + t / f for a share f of the text."""
+    """Return [V], the largest draw that keeps a word, with probability sqrt(t / f) + t / f for frequency f."""
     if not threshold:
         return np.full(len(counts), EVERY_DRAW, np.uint32)
     ratio = threshold * counts.sum() / counts

@@ -1,4 +1,4 @@
-"""A text as words, and its words as labels: read in bounded memory, as often as it takes."""
+"""Read a text as words, and its words as labels, in bounded memory."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from dragoman.data.stores import LABEL, LabelStore, StoreWriter
 from dragoman.data.tokenizer import word_splitter
 from dragoman.errors import DataError
 
-LONGEST_PART = 1 << 16  # characters; a longer line is read in parts, so that a text without line ends fits in memory
-MOST_COUNTED = 4_000_000  # different words counted at a time; beyond it the rarest are forgotten
+LONGEST_PART = 1 << 16  # characters; a longer line is read in parts, to bound memory
+MOST_COUNTED = 4_000_000  # different words to count; beyond it the rarest are dropped
 
 Split = Literal["words", "spaces"]
 
 
 def copied(source: Source, path: Path) -> Source:
-    """What can be read only once, as a file: the text is read twice."""
+    """Copy standard input or a pipe to a file, because the text is read twice."""
     with source.open() as stream, path.open("wb") as file:
         while part := stream.read(1 << 20):
             file.write(part)
@@ -30,9 +30,9 @@ def copied(source: Source, path: Path) -> Source:
 
 
 def sentences(source: Source, split: Split = "words", lower_case: bool = False) -> Iterator[list[str]]:
-    """The words of each line; of a very long line, part by part.
+    """Yield the words of each line; of a very long line, part by part.
 
-    split   words: words and marks, as the tokenizers of translators have them; spaces: what stands between spaces
+    split   words: words and marks, as the tokenizers of translators have them; spaces: whatever is between spaces
     """
     found = word_splitter() if split == "words" else str.split
     for part in _parts(source):
@@ -42,7 +42,7 @@ def sentences(source: Source, split: Split = "words", lower_case: bool = False) 
 
 
 def _parts(source: Source) -> Iterator[str]:
-    """Lines; one that is longer than LONGEST_PART is cut after its last space, where it has any."""
+    """Yield lines; one longer than LONGEST_PART is cut after its last space, if it has any."""
     with source.open() as stream:
         text = io.TextIOWrapper(stream, source.encoding, newline="\n")
         number, rest = 1, ""
@@ -50,7 +50,7 @@ def _parts(source: Source) -> Iterator[str]:
             while line := text.readline(LONGEST_PART):
                 part, rest = rest + line, ""
                 cut = part.rfind(" ") + 1
-                if cut and len(line) == LONGEST_PART and not line.endswith("\n"):  # its last word may go on
+                if cut and len(line) == LONGEST_PART and not line.endswith("\n"):  # its last word may continue
                     part, rest = part[:cut], part[cut:]
                 yield part.removeprefix("\ufeff")
                 number += line.endswith("\n")
@@ -64,7 +64,7 @@ def _parts(source: Source) -> Iterator[str]:
 
 
 def count_words(texts: Iterable[list[str]], notice: Callable[[str], None] = lambda sentence: None) -> Counter[str]:
-    """How often each word occurs. With more different words than fit in memory the rarest are given up."""
+    """Count the words. With more different words than fit in memory the rarest are dropped."""
     counts: Counter[str] = Counter()
     least = 1
     for words in texts:
@@ -78,18 +78,18 @@ def count_words(texts: Iterable[list[str]], notice: Callable[[str], None] = lamb
 
 
 def frequent_words(counts: Counter[str], minimum: int) -> list[str]:
-    """The words that occur often enough, the most frequent first."""
+    """Return the words that occur often enough, most frequent first."""
     words = [word for word, count in counts.items() if count >= minimum]
     if len(words) < 2:
         raise DataError(
             f"{len(words)} of {len(counts):,} different words occur {minimum} times or more; vectors "
-            "need two at least: give more text, or a lower minimum count"
+            "need at least two: give more text, or a lower minimum count"
         )
     return sorted(words, key=lambda word: (-counts[word], word))
 
 
 def numbered(texts: Iterable[list[str]], words: list[str], path: Path) -> LabelStore:
-    """The text as labels on disk; rare words are left out, and those on either side become neighbours."""
+    """Write the text as labels to disk; rare words are left out, so their neighbours become adjacent."""
     number = {word: label for label, word in enumerate(words)}
     try:
         with StoreWriter(path, LABEL.itemsize) as store:
@@ -98,7 +98,9 @@ def numbered(texts: Iterable[list[str]], words: list[str], path: Path) -> LabelS
                 if len(labels) > 1:
                     store.append(np.array(labels, LABEL).tobytes())
     except OSError as error:
-        raise DataError(f"{path.parent}: the labels of the text could not be kept ({error}); make room there") from None
+        raise DataError(
+            f"{path.parent}: the labels of the text could not be written ({error}); free some disk space"
+        ) from None
     found = LabelStore(path)
     if not len(found):
         raise DataError("no line of this text has two frequent words; give more text, or a lower minimum count")

@@ -1,4 +1,4 @@
-"""From a text to word vectors: count the words, number them, learn by predicting neighbours."""
+"""Train word vectors on a text: count the words, number them, learn by predicting neighbours."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from dragoman.tasks.vectors.words import WordVectors
 from dragoman.training.workers import check_threads
 
 MOST_FOR_SOFTMAX = 20_000  # words; the full softmax moves every one of them at each prediction
-BLOCK = 50_000  # words learnt from between two looks at the progress
+BLOCK = 50_000  # words between progress reports
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Told after every block of the text: how much of all epochs is done, and the mean error of the block."""
+    """Progress after a block of the text: the share of all epochs that is done, and the mean error of the block."""
 
     epoch: int
-    words: int  # learnt from so far, over all epochs
+    words: int  # so far, over all epochs
     done: float
     error: float
     ended: bool  # the epoch, with this block
@@ -55,7 +55,7 @@ def train_vectors(
     source = Source(str(text))
     name = source.shown
     with tempfile.TemporaryDirectory(prefix="dragoman-", ignore_cleanup_errors=True) as directory:
-        if source.passes_once:
+        if source.is_single_pass:
             source = copied(source, Path(directory) / "text.txt")
         counted = count_words(sentences(source, s.split, s.lower_case), notice)
         words = frequent_words(counted, s.minimum_count)
@@ -69,7 +69,7 @@ def train_vectors(
         corpus = numbered(sentences(source, s.split, s.lower_case), words, Path(directory) / "labels")
         with fast_compute(tell=notice):
             table = _learn(corpus, counts, s, tell)
-        del corpus  # the memory maps go before their files
+        del corpus  # close the memory maps before deleting their files
     return WordVectors(words, table)
 
 
@@ -99,18 +99,18 @@ def _learn(corpus: LabelStore, counts: Array, s: VectorSettings, tell: Callable[
             for (_, last), (error, count) in zip(blocks, pool.map(partial(learn, epoch), blocks), strict=True):
                 if not np.isfinite(error):
                     raise NonFiniteError(
-                        f"epoch {number + 1}: the error is {error}, for the vectors have overflowed; give a rate below "
+                        f"epoch {number + 1}: the error is {error}: the vectors have overflowed; use a rate below "
                         f"{s.rate:g}"
                     )
                 words = epoch.before + int(offsets[last])
                 tell(Progress(number + 1, words, words / plan.total, error / max(1, count), last == len(corpus)))
                 predictions += count
     if not predictions:
-        raise DataError("subsampling has thinned out this short text to nothing; give more text, or subsampling 0")
+        raise DataError("subsampling left nothing of this short text; give more text, or use subsampling 0")
     return table
 
 
 def _blocks(corpus: LabelStore) -> list[tuple[int, int]]:
-    """Sentences first to last - 1, about BLOCK words together."""
+    """Yield ranges of sentences with about BLOCK words each."""
     cuts = np.searchsorted(corpus.offsets, np.arange(0, len(corpus.data), BLOCK))
     return list(itertools.pairwise(int(cut) for cut in np.unique(np.append(cuts, len(corpus)))))

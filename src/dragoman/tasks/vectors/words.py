@@ -1,4 +1,4 @@
-"""Words and their vectors: which are near, which stand in the same relation, how the angles between them are."""
+"""Words and their vectors: nearest words, analogies, cosines."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import numpy as np
 from dragoman.errors import ConfigurationError, DataError, ShapeError
 from dragoman.graph import Array
 
-AT_A_TIME = 65_536  # vectors that are compared at once
+AT_A_TIME = 65_536  # vectors to compare at a time
 
 
 class Near(NamedTuple):
-    """A word, and the cosine of the angle between its vector and what was asked for."""
+    """A word, and the cosine between its vector and the query."""
 
     word: str
     cosine: float
@@ -40,11 +40,11 @@ class WordVectors:
         self.vectors = vectors
         self.numbers = {word: number for number, word in enumerate(self.words)}
         if len(self.numbers) < len(self.words):
-            raise DataError("the same word twice: each has one vector")
+            raise DataError("a word occurs twice: each must have one vector")
 
     @classmethod
     def train(cls, text: str | Path, /, **settings: Any) -> WordVectors:
-        """The vectors of the words of a text file; settings are those of `VectorSettings`."""
+        """Train vectors on a text file; settings are those of `VectorSettings`."""
         from dragoman.tasks.vectors.plan import VectorSettings
         from dragoman.tasks.vectors.training import train_vectors
 
@@ -52,13 +52,13 @@ class WordVectors:
 
     @classmethod
     def load(cls, path: str | Path) -> WordVectors:
-        """Vectors of word2vec, gensim, fastText (.vec) or GloVe."""
+        """Load vectors of word2vec, gensim, fastText (.vec) or GloVe."""
         from dragoman.tasks.vectors.files import load_vectors
 
         return load_vectors(path)
 
     def save(self, path: str | Path) -> None:
-        """A file of word2vec: .txt, or .bin for the binary format; .gz compresses."""
+        """Save a word2vec file: .txt, or .bin for the binary format; .gz compresses."""
         from dragoman.tasks.vectors.files import save_vectors
 
         save_vectors(self, Path(path))
@@ -70,7 +70,7 @@ class WordVectors:
         return word in self.numbers
 
     def __getitem__(self, word: str) -> Array:
-        """The vector of a word; one that is not there is told with the one that may have been meant."""
+        """Return the vector of a word; the error for an unknown word suggests a similar one."""
         number = self.numbers.get(word)
         if number is None:
             raise DataError(f"there is no vector for '{word}'{self._meant(word)}")
@@ -83,31 +83,31 @@ class WordVectors:
 
     def _meant(self, word: str) -> str:
         same = next((known for known in (word.lower(), word.capitalize(), word.upper()) if known in self), None)
-        some = self.words[:100_000]  # the most frequent; a look at millions takes longer than it helps
+        some = self.words[:100_000]  # only the most frequent, because millions take too long
         close = [same] if same else difflib.get_close_matches(word, some, 1, 0.7)
         return f"; did you mean '{close[0]}'?" if close else f"; it is not among the {len(self):,} words"
 
     def nearest(self, word: str, count: int = 10) -> list[Near]:
-        """The words whose vectors have the smallest angle with that of `word`, the nearest first."""
+        """Return the words whose vectors have the smallest angle with that of `word`, nearest first."""
         return self._nearest_to(self[word], count, [word])
 
     def analogy(self, a: str, b: str, c: str, count: int = 10) -> list[Near]:
-        """a is to b as c is to ...: the words nearest to b - a + c, each of length 1; those given are left out."""
+        """Return the words nearest to b - a + c (unit vectors), without a, b and c: a is to b as c is to ..."""
         first, second, third = self.units([a, b, c])
         return self._nearest_to(second - first + third, count, [a, b, c])
 
     def cosines(self, words: Sequence[str]) -> Array:
-        """[n, n]: the cosine of every pair."""
+        """Return [n, n], the cosine of every pair."""
         units = self.units(words)
         table: Array = np.clip(units @ units.T, -1, 1)
         return table
 
     def units(self, words: Sequence[str]) -> Array:
-        """[n, d]: the vectors of some words at length 1, so that what is near is what has a small angle."""
+        """Return [n, d], the unit vectors of some words."""
         return np.stack([_unit(self[word]) for word in words])
 
     def around(self, words: Sequence[str], count: int) -> dict[str, str]:
-        """Each word and its nearest ones -> the word they belong to; one that is near two goes with the nearer."""
+        """Map words and their nearest words to the word they belong to; one near two goes with the nearer."""
         found: dict[str, tuple[float, str]] = {}
         for word in words:
             for near in [Near(word, 2.0), *(self.nearest(word, count) if count else ())]:
@@ -117,7 +117,7 @@ class WordVectors:
 
     def _nearest_to(self, vector: Array, count: int, but: Sequence[str]) -> list[Near]:
         if count < 1:
-            raise ConfigurationError(f"the number of words to show is at least 1, got {count}")
+            raise ConfigurationError(f"the number of words to show must be at least 1, got {count}")
         cosines = np.concatenate(
             [_cosines(self.vectors[i : i + AT_A_TIME], _unit(vector)) for i in range(0, len(self), AT_A_TIME)]
         )
@@ -129,7 +129,7 @@ class WordVectors:
 
 
 def _unit(vector: Array) -> Array:
-    """The vector at length 1; in double precision, for a table of cosines should have 1 where a word meets itself."""
+    """Return the unit vector, in double precision, so that the cosine of a word with itself is 1."""
     wide = vector.astype(np.float64)
     length = np.linalg.norm(wide)
     return wide / length if length else wide
