@@ -89,7 +89,7 @@ def test_random_weights_end_their_sentences_as_trained_ones_do() -> None:
 
 
 def test_networks_that_peers_do_not_know_are_refused(tmp_path: Path) -> None:
-    network = Transformer(configured(TINY, activation="gelu", normalization="outside", hidden_layers=2))
+    network = Transformer(network_configuration(TINY, activation="gelu", normalization="outside", hidden_layers=2))
     with pytest.raises(ConfigurationError, match=r"normalization 'outside', activation 'gelu', 2 hidden layers"):
         prepare_decoding(tmp_path, network, [np.array([2, 5, 3])], 10)
 
