@@ -22,12 +22,19 @@ def blocks(language: str, text: str = README) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
 
 
-NAMES = ("data.md", "recurrent.md", "vectors.md")
+NAMES = ("data.md", "recurrent.md", "vectors.md", "language-models.md", "classifying.md", "tagging.md")
 PAGES = [README, *((ROOT / "docs" / name).read_text(encoding="utf-8") for name in NAMES)]
 COMMANDS = list(
     dict.fromkeys(line for page in PAGES for block in blocks("sh", page) for line in block.splitlines() if line)
 )
 PROGRAMS = [program for page in PAGES for program in blocks("python", page)]
+OTHERS = (
+    "book.txt --task language-model --out writer",
+    "reviews.csv --task classification --out critic",
+    "words.conll --task tagging --out tagger",
+)
+OPINIONS = {"wonderful": "good", "terrible": "bad"}
+TAGGED = "The\tDET\nplant\tNOUN\nis\tVERB\ngreen\tADJ\n.\tPUNCT\n\nI\tPRON\nmean\tVERB\nit\tPRON\n\n"
 ABOUT = "The man and the woman see a king and a queen. A mother has two red dogs, a cat and a dog. I mean it.\n"
 
 
@@ -49,13 +56,18 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("pairs.tsv", "clean.tsv", "test.tsv"):
         (place / name).write_text("".join(f"{s}\t{r}\n" for s, r in SOUND), encoding="utf-8")
     shutil.copy(ROOT / "examples" / "translation.toml", place)
+    (place / "book.txt").write_text(ABOUT * 40, encoding="utf-8")
+    (place / "words.conll").write_text(TAGGED * 40, encoding="utf-8")
+    reviews = [f"A {word} film number {i}.,{label}" for i in range(30) for word, label in OPINIONS.items()]
+    (place / "reviews.csv").write_text("\n".join(["text,label", *reviews, ""]), encoding="utf-8")
     for name, text in {"text": ABOUT * 6, "english": SIDES[0], "spanish": SIDES[1]}.items():
         (place / f"{name}.txt").write_text(text, encoding="utf-8")
         few = ["--depth", "64", "--minimum-count", "1", "--epochs", "1", "--subsampling", "0"]
         out = "vectors.bin" if name == "text" else f"{name}.bin"
         done = dragoman(["vectors", "train", f"{name}.txt", "--out", out, *few], place)
         assert done.returncode == 0, done.stderr
-    for arguments in (["train", "pairs.tsv", "--out", "model", *FEW], ["data", "split", "pairs.tsv", "--out", "parts"]):
+    trainings = (["pairs.tsv", "--out", "model"], *([*given.split(), "--preset", "small"] for given in OTHERS))
+    for arguments in (*(["train", *given, *FEW] for given in trainings), ["data", "split", "pairs.tsv", "--out", "parts"]):
         done = dragoman(arguments, place)
         assert done.returncode == 0, done.stderr
     return place
