@@ -129,7 +129,7 @@ def test_standard_input_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConfigurationError, match="named more than once"):
         reading(["-", "-"], format="tsv")
     with pytest.raises(
-        DataError, match=r"cannot determine the format of standard input: it has no extension. Name it with --format"
+        DataError, match=r"cannot determine the format of standard input: it has no extension. Give it with --format"
     ):
         reading("-")
 
