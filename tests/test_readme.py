@@ -67,7 +67,10 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Path:
         done = dragoman(["vectors", "train", f"{name}.txt", "--out", out, *few], place)
         assert done.returncode == 0, done.stderr
     trainings = (["pairs.tsv", "--out", "model"], *([*given.split(), "--preset", "small"] for given in OTHERS))
-    for arguments in (*(["train", *given, *FEW] for given in trainings), ["data", "split", "pairs.tsv", "--out", "parts"]):
+    for arguments in (
+        *(["train", *given, *FEW] for given in trainings),
+        ["data", "split", "pairs.tsv", "--out", "parts"],
+    ):
         done = dragoman(arguments, place)
         assert done.returncode == 0, done.stderr
     return place

@@ -286,7 +286,7 @@ def test_fine_tuning_by_options(undertrained: Path, tmp_path: Path, run: Run) ->
         (["pairs.tsv", "--set", "network.heads=3"], "3 heads do not divide the depth 64"),
         (["pairs.tsv", "--set", "data.shares=[0.5, 0.5, 0.5]"], "add up to 100"),
         (["pairs.tsv", "--set", "data.vocabulary=[9, 9]"], "too small: this text needs at least"),
-        (["pairs.tsv", "--scores", "rouge"], "'bleu' or 'chrf' (got 'rouge')"),
+        (["pairs.tsv", "--scores", "rouge"], "there is no score 'rouge'; choose from bleu, chrf"),
         (["pairs.tsv", "--columns", "1"], "--columns takes two values"),
         (["pairs.tsv", "--from", "gone"], "gone is not a directory; a model is what `dragoman train --out` writes"),
         (["pairs.tsv", "--part", "middle"], "'encoder', 'decoder' or 'output' (got 'middle')"),

@@ -369,10 +369,10 @@ def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
         prepare(PAIRS, tmp_path / "file" / "d", SMALL)
 
 
-FILES = [f"{side}-{name}" for side in ("source", "reference") for name in ("labels", "texts")]
+FILES = [f"{side}-{name}" for side in ("source", "target") for name in ("texts", "values")]
 ALL_FILES = [f"{name}.{end}" for name in FILES for end in ("data", "offsets")] + [
     "source-tokenizer.json",
-    "reference-tokenizer.json",
+    "target-tokenizer.json",
     "about.json",
     "parts",
 ]
@@ -497,8 +497,8 @@ def test_a_part_that_is_not_there_is_empty(tmp_path: Path) -> None:
     ("by_part", "settings", "expected"),
     [
         ({"training": PAIRS, "practice": PAIRS}, {}, "unknown part 'practice'; available: training, "),
-        ({"training": PAIRS}, {"splitting": Splitting()}, "pairs given in parts are not split"),
-        ({"training": PAIRS}, {"held_out": [HELD]}, "pairs given in parts are not split"),
+        ({"training": PAIRS}, {"splitting": Splitting()}, "samples given in parts are not split"),
+        ({"training": PAIRS}, {"held_out": [HELD]}, "samples given in parts are not split"),
         ({"training": [], "testing": PAIRS}, {}, "is in the training part"),
     ],
 )

@@ -90,7 +90,7 @@ def test_the_name_says_what_the_network_is() -> None:
         ({"architecture": "lstm", "network": {"heads": 4}}, "unknown setting 'network.heads'"),
         ({"network": {"units": 4}}, "unknown setting 'network.units'"),
         ({"architecture": "gru", "network": {"score": "cosine"}}, "network.score"),
-        ({"architecture": "gru-attention", "network": {"units": 5}}, "half the units in each, got 5"),
+        ({"architecture": "gru-attention", "network": {"units": 5}}, "needs an even number of units, got 5"),
     ],
 )
 def test_mistakes_are_told(given: dict[str, Any], message: str) -> None:

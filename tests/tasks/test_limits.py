@@ -58,7 +58,7 @@ def test_a_pair_of_many_words_is_left_out_and_told(tmp_path: Path) -> None:
 def test_the_length_of_what_was_left_out_is_forgotten(tmp_path: Path) -> None:
     """A text is cut into pieces as long as the longest sentence that was learnt from."""
     training, _ = begun(long_pairs(tmp_path / "pairs.tsv", 3_000))
-    assert max(training.translator.metadata.longest) < 30
+    assert max(training.model.metadata.longest) < 30
     assert max(training.dataset.part("training").lengths().max(axis=0)) < 30
 
 

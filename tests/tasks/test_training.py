@@ -353,7 +353,7 @@ def test_a_file_where_the_directory_should_be(tmp_path: Path) -> None:
     [
         ([], "names no file"),
         (["gone.tsv"], "gone.tsv does not exist; check the path"),
-        (["phrases", "copy"], "'phrases' is a built-in corpus and is trained on alone"),
+        (["phrases", "copy"], "'phrases' is a built-in corpus and must be the only one"),
         (["-"], "cannot come from standard input"),
         (["phrazes"], "did you mean 'phrases'"),
     ],

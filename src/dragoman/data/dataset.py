@@ -171,9 +171,7 @@ def _prepare_in(work: Path, parts: Array, schema: Schema, how: dict[str, Any], e
     parts[schema.left_out(work)] = LEFT_OUT
     about = _describe(parts, chosen, counts, schema, how, work)
     if not about.parts[PARTS[TRAINING]]:
-        from dragoman.data.pair_encoding import SHORTEN
-
-        raise DataError(f"every pair to train on is too long: {about.left_out_example}; {SHORTEN}")
+        raise DataError(f"all training {schema.samples} are too long: {about.left_out_example}; {schema.advice}")
     parts.tofile(work / "parts")
     for name in schema.fields:
         if schema.texts_of(name) != f"{name}-texts":
@@ -189,9 +187,9 @@ def described_splitting(
     if not isinstance(samples, Mapping):
         return asdict(splitting or Splitting())
     if splitting is not None or held_out:
-        raise ConfigurationError("samples that come by part are used as they are; leave splitting and held_out out")
+        raise ConfigurationError("samples given in parts are not split; leave out splitting and held_out")
     if unknown := sorted(set(samples) - set(PARTS)):
-        raise ConfigurationError(f"there is no part '{unknown[0]}'; choose from {', '.join(PARTS)}")
+        raise ConfigurationError(f"unknown part '{unknown[0]}'; available: {', '.join(PARTS)}")
     return {"by": GIVEN}
 
 
@@ -217,7 +215,7 @@ def _write_split(
 
 def _write_given(samples: Iterable[Sample], work: Path, schema: Schema) -> None:
     if not write_texts(samples, work, schema.fields):
-        raise DataError(f"there is not a single one of the {schema.samples} to learn from")
+        raise DataError(f"there are no {schema.samples} to learn from")
 
 
 def write_texts(samples: Iterable[Sample], work: Path, fields: Sequence[str], name: str = "texts") -> int:

@@ -58,6 +58,7 @@ class Encoding(Schema):
     fields: ClassVar[tuple[str, ...]] = SIDES
     encoders: ClassVar[Mapping[str, type[Any]]] = dict.fromkeys(SIDES, Tokenizer)
     samples: ClassVar[str] = "pairs"
+    advice: ClassVar[str] = SHORTEN
 
     def __post_init__(self) -> None:
         if any(longest is not None and longest < 2 for longest in self.maximum):

@@ -48,6 +48,7 @@ class Schema(ABC):
     fields    in order; the first one decides which samples belong together in one part
     encoders  the kind of encoder of each field that has one
     samples   what samples are called in messages
+    advice    what to do about samples that are too long
     dtypes    of encoded values, where they are not labels
     """
 
@@ -55,6 +56,7 @@ class Schema(ABC):
     fields: ClassVar[tuple[str, ...]]
     encoders: ClassVar[Mapping[str, type[Any]]]
     samples: ClassVar[str] = "samples"
+    advice: ClassVar[str] = "shorten them"
     dtypes: ClassVar[Mapping[str, np.dtype[Any]]] = {}
 
     @abstractmethod

@@ -111,7 +111,7 @@ def _split_by_sample(samples: int, splitting: Splitting) -> Array:
 def check_training(parts: Array, samples: str = "pairs") -> None:
     """An error when no sample is in the training part."""
     if not (parts == TRAINING).any():
-        none = f"of {len(parts):,} {samples} none fell into the training part"
+        none = f"none of the {len(parts):,} {samples} is in the training part"
         raise DataError(f"{none}; add {samples}, or try another --seed")
 
 

@@ -12,9 +12,9 @@ from dragoman import Translator
 from dragoman.data.tokenizer import word_splitter
 from dragoman.errors import ConfigurationError, DataError, DragomanError
 from dragoman.graph import Array, value_of
-from dragoman.tasks import preparation
 from dragoman.tasks.configuration import configuration, resolved
 from dragoman.tasks.training import train_model
+from dragoman.tasks.translation import task
 from dragoman.tasks.vectors.embeddings import EMBEDDINGS, words_of
 from dragoman.tasks.vectors.words import WordVectors
 from tests.tasks.models import PAIRS, tiny
@@ -121,7 +121,7 @@ def test_files_are_looked_at_before_the_data(
     def never(*_: object) -> None:
         raise AssertionError("the data were read")
 
-    monkeypatch.setattr(preparation, "open_corpus", never)
+    monkeypatch.setattr(task, "open_corpus", never)
     with pytest.raises(DragomanError, match=told):
         trained(vectors, tmp_path / "model")
     assert not (tmp_path / "model").exists()

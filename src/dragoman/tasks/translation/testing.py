@@ -26,6 +26,6 @@ def load_testing(directory: Path) -> list[tuple[str, str]]:
         with gzip.open(path, "rt", encoding="utf-8", newline="\n") as lines:
             return [(source, reference) for source, reference in (line.rstrip("\n").split("\t") for line in lines)]
     except FileNotFoundError:
-        raise FileFormatError(f"{directory} keeps no testing pairs; name a file of pairs to evaluate on") from None
+        raise FileFormatError(f"{directory} has no testing pairs; give a file of pairs to evaluate on") from None
     except (OSError, ValueError, EOFError, zlib.error) as error:
         raise FileFormatError(f"{path} cannot be read: {error}") from None
