@@ -10,11 +10,12 @@ from dragoman.data.records import ReadErrors, Record
 from dragoman.data.source import LONGEST_LINE, Source
 from dragoman.errors import ConfigurationError
 
-Kind = Literal["pairs", "text", "labelled"]
+Kind = Literal["pairs", "text", "labelled", "tagged"]
 FIELDS: dict[Kind, tuple[str, ...]] = {
     "pairs": ("source", "target"),
     "text": ("text",),
     "labelled": ("label", "text"),
+    "tagged": ("words", "tags"),  # each between tabs
 }
 ALSO_CALLED = {"target": "reference"}  # as version 0.1.0 called it; still read where no columns are chosen
 
@@ -23,7 +24,7 @@ ALSO_CALLED = {"target": "reference"}  # as version 0.1.0 called it; still read 
 class Layout:
     """Which fields a record has and where they are found.
 
-    kind       pairs (source, target), text alone, or labelled text (label, text)
+    kind       pairs (source, target), text alone, labelled text (label, text), or sentences (words, tags)
     columns    of TSV, CSV and Parquet: the columns that hold the fields, by number from 0 or by the name in the header;
                of JSON Lines: the keys. None: those called like the fields, in JSON Lines, Parquet and tables with a
                header (`reference` is read as `target`); otherwise the first ones. In JSON Lines and Parquet a
