@@ -8,10 +8,13 @@ nothing a user writes can produce them.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
@@ -89,6 +92,25 @@ class Tokenizer:
         encodings = self.engine.encode_batch_fast(list(texts), add_special_tokens=False)
         return [np.array(encoding.ids, np.int32) for encoding in encodings]
 
+    def words(self, text: str) -> list[tuple[str, Array]]:
+        """The words and punctuation marks of a text as they stand there, each with its labels.
+
+        All labels one after the other are those of `encode`.
+        """
+        encoding = self.engine.encode(text, add_special_tokens=False)
+        found: list[_Word] = []
+        pieces = zip(encoding.ids, encoding.tokens, encoding.word_ids, encoding.offsets, strict=True)
+        for _, group in itertools.groupby(pieces, key=lambda piece: piece[2]):
+            labels, tokens, _, places = zip(*group, strict=True)
+            word = _Word(min(start for start, _ in places), max(stop for _, stop in places), list(labels))
+            word.bare = tokens == (MARK,)
+            if found and not tokens[0].startswith(MARK) and found[-1].goes_on(word, text):
+                found[-1].stop, found[-1].bare = word.stop, False
+                found[-1].labels += word.labels
+            else:
+                found.append(word)
+        return [(text[word.start : word.stop].strip(), np.array(word.labels, np.int32)) for word in found]
+
     def decode(self, sequences: Iterable[Sequence[int] | Array]) -> list[str]:
         """The text of each sequence of labels; pad, start and end are not text, an unknown is shown as one mark."""
         texts = []
@@ -130,6 +152,25 @@ class Tokenizer:
         if found != list(SPECIAL.values()):
             raise FileFormatError(f"{path}: its first labels are {found}, expected {list(SPECIAL.values())}")
         return cls(engine)
+
+
+@dataclass
+class _Word:
+    """Where a word stands in a text, and its labels; bare: only its space mark so far."""
+
+    start: int
+    stop: int
+    labels: list[int]
+    bare: bool = False
+
+    def goes_on(self, other: _Word, text: str) -> bool:
+        """Whether another piece of the text belongs to this word: to the letters that a tokenizer takes one by one."""
+        return self.bare or (_in_word(text[self.stop - 1]) and _in_word(text[other.start]))
+
+
+def _in_word(character: str) -> bool:
+    """Letters, numbers and the marks on them."""
+    return unicodedata.category(character)[0] in "LNM" or character == "_"
 
 
 def count_words(texts: Iterable[str]) -> Counter[str]:

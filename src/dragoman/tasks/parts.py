@@ -68,11 +68,14 @@ def find_parts(folder: str, extensions: Collection[str]) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for name, words in CALLED.items():
         ending = re.compile(rf"(.*[-_.])?({'|'.join(words)})", re.IGNORECASE)
-        fitting = [path for path in files if ending.fullmatch(path.name.partition(f".{Source(str(path)).extension}")[0])]
+        fitting = [
+            path for path in files if ending.fullmatch(path.name.partition(f".{Source(str(path)).extension}")[0])
+        ]
         exact = [path for path in fitting if path.name.startswith(f"{name}.")] or fitting
         if len(exact) > 1:
             raise DataError(f"{folder} has several files of the {name} part: {exact[0].name}, {exact[1].name}")
-        found |= {name: path for path in exact if name == "training" or _has_content(path)}
+        if exact and (name == "training" or _has_content(exact[0])):
+            found[name] = exact[0]
     if "training" not in found:
         wanted = ", ".join(f"{name}.{next(iter(extensions))}" for name in PARTS)
         raise DataError(f"{folder} is a folder without a training part; expected {wanted} in it, or the names of files")

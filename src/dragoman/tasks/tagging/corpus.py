@@ -56,9 +56,8 @@ class FileSentences:
             if self.allowed is not None and tag not in self.allowed:
                 word = record.fields[0].split(SEPARATOR)[number]
                 listed = ", ".join(sorted(self.allowed)[:20])
-                raise DataError(
-                    f"{record.file}, sentence at line {record.line}: '{word}' has the tag '{tag}', {self.why} ({listed})"
-                )
+                place = f"{record.file}, sentence at line {record.line}"
+                raise DataError(f"{place}: '{word}' has the tag '{tag}', {self.why} ({listed})")
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,10 @@ class Corpus:
         for now, then in zip(self.settings.files, saved.files, strict=False):
             if Path(now).is_dir():
                 continue
-            formats = [find_format(Source(name), layout_of(s), s.format).name for name, s in ((now, self.settings), (then, saved))]
+            formats = [
+                find_format(Source(name), layout_of(s), s.format).name
+                for name, s in ((now, self.settings), (then, saved))
+            ]
             if formats[0] != formats[1]:
                 raise ConfigurationError(
                     f"{then} was read as {formats[1]}, {now} would be read as {formats[0]}; "
@@ -102,9 +104,7 @@ class Corpus:
 
     def _samples(self, encoders: Encoders | None) -> Samples:
         self.readings[:] = [read_sentences(self.settings, names) for names in self.files.values()]
-        parts = {
-            name: FileSentences(reading, name) for name, reading in zip(self.files, self.readings, strict=True)
-        }
+        parts = {name: FileSentences(reading, name) for name, reading in zip(self.files, self.readings, strict=True)}
         if encoders is not None:
             classes: Classes = encoders["tags"]
             for sentences in parts.values():

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dragoman.analysis.entities import are_spans, entities
-from dragoman.analysis.task_report import ReportTable, TaskReport
+from dragoman.analysis.task_report import Cell, ReportTable, TaskReport
 from dragoman.data.readers.conll import SEPARATOR
 from dragoman.errors import DragomanWarning
 from dragoman.graph import Array
 from dragoman.wording import counted
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from dragoman.tasks.tagging.tagger import Tagger
 
 CONFUSED = 15  # pairs of tags in the table
@@ -41,9 +43,7 @@ class TagScores:
     def counts(self) -> Array:
         """[C, C] words by true tag and predicted tag."""
         numbers = {name: i for i, name in enumerate(self.names)}
-        pairs = [
-            [numbers[tag] for tag in chain.from_iterable(sentences)] for sentences in (self.true, self.predicted)
-        ]
+        pairs = [[numbers[tag] for tag in chain.from_iterable(sentences)] for sentences in (self.true, self.predicted)]
         found = np.zeros((len(self.names), len(self.names)), np.int64)
         np.add.at(found, tuple(np.array(side, np.int64) for side in pairs), 1)
         return found
@@ -165,7 +165,7 @@ def _metrics(model: TagScores, baseline: TagScores, spans: bool) -> dict[str, fl
 
 def _beside(model: TagScores, baseline: TagScores, spans: bool) -> ReportTable:
     columns = ["tagger", "accuracy", "macro F1", "unseen words", "whole sentences"]
-    rows = [
+    rows: list[list[Cell]] = [
         [name, each.accuracy, each.macro_f1, each.unseen_accuracy, each.sentence_accuracy]
         + ([each.entities[2]] if spans else [])
         for name, each in (("this model", model), ("most frequent tag", baseline))
@@ -189,7 +189,7 @@ def _confused(model: TagScores) -> ReportTable:
     return ReportTable("Most confused", ("true tag", "predicted", "words", "share of the true tag"), model.confused)
 
 
-def _figure(model: TagScores) -> object:
+def _figure(model: TagScores) -> Figure:
     from dragoman.analysis.figures import confusion_figure
 
     title = "Per cent of the words of each true tag, by predicted tag"

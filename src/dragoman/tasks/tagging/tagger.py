@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,20 +14,20 @@ from dragoman.batch import Batch
 from dragoman.data.classes import Classes
 from dragoman.data.lexicon import Lexicon
 from dragoman.data.schema import Encoders
-from dragoman.data.tagged_words import encode_words, fitting, joined_pieces
+from dragoman.data.tagged_words import encode_words, joined_pieces
 from dragoman.data.tokenizer import Tokenizer, word_splitter
 from dragoman.engines.compute import fast_compute
 from dragoman.errors import ConfigurationError, DataError
 from dragoman.graph import Array, value_of
 from dragoman.networks import AnyEncoder
 from dragoman.tasks import model as directory_of
+from dragoman.tasks.features import TOGETHER, TextFeatures, batches_of, cut, encode_features
 from dragoman.tasks.tagging.settings import TaggerMetadata
 from dragoman.tasks.task import wrong_command
 
 if TYPE_CHECKING:
     from dragoman.analysis.task_report import TaskReport
 
-TOGETHER = 4096  # pieces that go through the network at once
 Text = str | Sequence[str]
 
 
@@ -144,7 +144,7 @@ class Tagger:
         return self._split(text)
 
     @cached_property
-    def _split(self) -> Any:
+    def _split(self) -> Callable[[str], list[str]]:
         return word_splitter()
 
     def probabilities(self, sentences: Sequence[Sequence[str]]) -> list[Array]:
@@ -152,31 +152,32 @@ class Tagger:
         rows = self._through(sentences, lambda batch: value_of(self.network.plain(batch)))
         return [_softmax(logits) for logits in rows]
 
-    def _through(self, sentences: Sequence[Sequence[str]], run: Any) -> list[Array]:
-        """What the network makes of the first piece of each word, sentence by sentence; long ones go through in parts.
+    def _through(self, sentences: Sequence[Sequence[str]], run: Callable[[Batch], Array]) -> list[Array]:
+        """The rows [words, ...] of the first piece of each word; a long sentence goes through in parts.
 
         run  from a batch to rows [N, ...]
         """
-        pieces: list[tuple[int, Array, Array]] = []
-        for number, rows in enumerate(encode_words(sentences, self.tokenizer)):
-            while rows:
-                kept = fitting(rows, self.metadata.maximum)
-                labels, firsts = joined_pieces(rows[:kept])
-                pieces.append((number, labels[: self.metadata.maximum], firsts))
-                rows = rows[kept:]
-        found: list[Array | None] = [None] * len(pieces)
+        encoded = encode_words(sentences, self.tokenizer)
+        pieces = [(number, part) for number, rows in enumerate(encoded) for part in cut(rows, self.metadata.maximum)]
+        found: list[Array] = [np.zeros(0)] * len(pieces)
         with fast_compute():
-            for items in _batches([len(labels) for _, labels, _ in pieces]):
-                batch = Batch.pack([pieces[i][1] for i in items])
+            for items in batches_of([sum(map(len, part)) for _, part in pieces], TOGETHER):
+                ready = [joined_pieces(pieces[i][1]) for i in items]
+                batch = Batch.pack([labels[: self.metadata.maximum] for labels, _ in ready])
                 made = run(batch)
-                for i, start in zip(items, batch.offsets[:-1], strict=True):
-                    found[i] = made[start + pieces[i][2]]
+                for i, start, (_, firsts) in zip(items, batch.offsets[:-1], ready, strict=True):
+                    found[i] = made[start + firsts]
         parts: list[list[Array]] = [[] for _ in sentences]
-        for (number, _, _), rows_of in zip(pieces, found, strict=True):
-            assert rows_of is not None
-            parts[number].append(rows_of)
-        width = self.classes.size
-        return [np.concatenate(some) if some else np.zeros((0, width), np.float32) for some in parts]
+        for (number, _), rows in zip(pieces, found, strict=True):
+            parts[number].append(rows)
+        return [np.concatenate(some) if some else np.zeros((0, self.classes.size), np.float32) for some in parts]
+
+    def features(self, texts: Sequence[Text]) -> list[TextFeatures]:
+        """Contextual vectors of the words of each text, and of the whole text."""
+        sentences = [self.words_of(text) for text in texts]
+        encoded = encode_words(sentences, self.tokenizer)
+        read = [list(zip(words, rows, strict=True)) for words, rows in zip(sentences, encoded, strict=True)]
+        return encode_features(self.network, read, self.metadata.maximum)
 
     # Testing analysis
 
@@ -185,20 +186,6 @@ class Tagger:
         from dragoman.tasks.tagging.evaluation import evaluate
 
         return evaluate(self, samples)
-
-
-def _batches(lengths: Sequence[int]) -> list[list[int]]:
-    """Sentences of about the same length together, as many as have TOGETHER pieces."""
-    order = sorted(range(len(lengths)), key=lambda i: lengths[i])
-    batches: list[list[int]] = []
-    room = 0
-    for i in order:
-        if lengths[i] > room:
-            batches.append([])
-            room = TOGETHER
-        batches[-1].append(i)
-        room -= lengths[i]
-    return batches
 
 
 def _softmax(logits: Array) -> Array:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 import shlex
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-import typer
-
 from dragoman.analysis.task_report import TaskReport
 from dragoman.data.dataset import Dataset
 from dragoman.data.schema import Encoders
 from dragoman.data.tagged_words import TaggedWords
-from dragoman.errors import ConfigurationError, DataError
+from dragoman.errors import ConfigurationError, DataError, DragomanWarning
 from dragoman.networks import ENCODERS
 from dragoman.tasks import components
 from dragoman.tasks.configuration import Settings, TrainingConfiguration
@@ -96,13 +95,13 @@ class Tagging(Task):
             return
         if count < FEWEST:
             raise DataError(
-                f"{counted(count, 'sentence')} to train on: a model needs at least {FEWEST}, and thousands to tag words "
-                "it has not seen; add sentences"
+                f"{counted(count, 'sentence')} to train on: a model needs at least {FEWEST}, and thousands to tag "
+                "words it has not seen; add sentences"
             )
         if tags.size == 1:
             raise DataError(
-                f"every word has the tag '{tags.names[0]}', so there is nothing to learn; choose the columns of word and "
-                "tag with --columns 1,2"
+                f"every word has the tag '{tags.names[0]}', so there is nothing to learn; choose the columns of "
+                "word and tag with --columns 1,2"
             )
         if count < FEW:
             yield (
@@ -121,7 +120,7 @@ class Tagging(Task):
         reading = read_sentences(TaggedData(files=tuple(files), **settings))
         found = [record.fields for record in reading]
         for line in reading.problems.lines():
-            typer.echo(line, err=True)
+            warnings.warn(line, DragomanWarning, stacklevel=2)
         return found
 
     def evaluate(self, model: Any, samples: Sequence[Any]) -> TaskReport:
