@@ -14,7 +14,7 @@ import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Literal, Protocol, TextIO
+from typing import IO, BinaryIO, Literal, Protocol, TextIO
 
 import numpy as np
 
@@ -109,21 +109,21 @@ class NpzWriter:
 
 
 @contextmanager
-def _member(archive: zipfile.ZipFile, name: str) -> Iterator[BinaryIO]:
+def _member(archive: zipfile.ZipFile, name: str) -> Iterator[IO[bytes]]:
     about = zipfile.ZipInfo(f"{name}.npy")
     about.compress_type = zipfile.ZIP_DEFLATED
     with archive.open(about, "w", force_zip64=True) as member:
         yield member
 
 
-def _header(file: BinaryIO, kind: str, shape: tuple[int, ...]) -> None:
+def _header(file: IO[bytes], kind: str, shape: tuple[int, ...]) -> None:
     np.lib.format.write_array_header_2_0(
-        file,  # type: ignore[arg-type]
+        file,
         {"descr": kind, "fortran_order": False, "shape": shape},
     )
 
 
-def _write_texts(file: BinaryIO, texts: Sequence[str], name: str) -> None:
+def _write_texts(file: IO[bytes], texts: Sequence[str], name: str) -> None:
     width = max(map(len, texts), default=1) or 1
     if 4 * width * len(texts) > MOST_TEXT:
         raise DataError(

@@ -45,7 +45,7 @@ def read_conll(source: Source, layout: Layout, problems: ReadErrors) -> Iterator
     Ten columns are CoNLL-U: the word is FORM, the tag UPOS. Lines that begin with # are comments. A record has all
     words of a sentence, and all tags. A sentence with a line that cannot be used is left out whole.
     """
-    width = 0
+    width, spaced = 0, False
     sentence = _Sentence()
     for line in source.physical_lines():
         text = line.text
@@ -58,9 +58,9 @@ def read_conll(source: Source, layout: Layout, problems: ReadErrors) -> Iterator
             if line.fault:
                 raise Unusable(line.fault, line.advice)
             row = text.split("\t") if "\t" in text else text.split()
-            if _is_comment(row, width, sentence) or row[0] == DOCUMENT:
+            if _is_comment(text, row, width, spaced and bool(sentence.words)) or row[0] == DOCUMENT:
                 continue
-            width = width or len(row)
+            width, spaced = width or len(row), "\t" not in text
             found = _word_and_tag(row, width, layout, source)
             if found is None or sentence.bad:
                 continue
@@ -77,12 +77,16 @@ def read_conll(source: Source, layout: Layout, problems: ReadErrors) -> Iterator
         yield record
 
 
-def _is_comment(row: Sequence[str], width: int, sentence: _Sentence) -> bool:
-    """A # begins a comment, unless it is a word: the first of as many columns as the others have."""
-    if not row[0].startswith("#"):
+def _is_comment(text: str, row: Sequence[str], width: int, among_words: bool) -> bool:
+    """A # begins a comment, unless it is a word with its tag.
+
+    among_words  whether the line before is a word whose columns stand between spaces: comments stand above sentences
+    """
+    if not text.startswith("#"):
         return False
-    is_word = len(row) == width if width else len(row) == 2 and row[0] == "#"
-    return not (is_word and (sentence.words or row[0] == "#"))
+    if "\t" in text:
+        return len(row[0].split()) > 1 or len(row) != (width or len(row))
+    return not among_words or len(row) != width
 
 
 def _word_and_tag(row: Sequence[str], width: int, layout: Layout, source: Source) -> tuple[str, str] | None:

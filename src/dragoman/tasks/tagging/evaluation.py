@@ -165,16 +165,15 @@ def _metrics(model: TagScores, baseline: TagScores, spans: bool) -> dict[str, fl
 
 def _beside(model: TagScores, baseline: TagScores, spans: bool) -> ReportTable:
     columns = ["tagger", "accuracy", "macro F1", "unseen words", "whole sentences"]
-    rows: list[list[Cell]] = [
-        [name, each.accuracy, each.macro_f1, each.unseen_accuracy, each.sentence_accuracy]
-        + ([each.entities[2]] if spans else [])
-        for name, each in (("this model", model), ("most frequent tag", baseline))
-    ]
+    rows: list[tuple[Cell, ...]] = []
+    for name, each in (("this model", model), ("most frequent tag", baseline)):
+        measured = (each.accuracy, each.macro_f1, each.unseen_accuracy, each.sentence_accuracy)
+        rows.append((name, *measured, each.entities[2]) if spans else (name, *measured))
     share = model.unseen.mean()
     return ReportTable(
         "Beside the baseline",
         (*columns, "entity F1") if spans else tuple(columns),
-        [tuple(row) for row in rows],
+        rows,
         f"Most frequent tag: each word gets the tag it has most often in the training part. {share:.1%} of the words "
         "do not occur there.",
     )
