@@ -10,8 +10,8 @@ import pytest
 from dragoman.data.dataset import Dataset, prepare
 from dragoman.data.splits import Splitting
 from dragoman.data.tagged_words import TaggedWords, encode_words, fitting, joined_pieces
-from dragoman.data.tokenizer import Tokenizer
-from dragoman.errors import ConfigurationError
+from dragoman.data.word_pieces import WordPieces, affixes_of
+from dragoman.errors import ConfigurationError, FileFormatError
 
 SENTENCES = [("Anna\tplays\t.", "PROPN\tVERB\tPUNCT"), ("the\tgarden\trests\t.", "DET\tNOUN\tVERB\tPUNCT")] * 6
 
@@ -48,12 +48,15 @@ def test_the_dataset_on_disk_is_the_same(tmp_path: Path) -> None:
 
 
 def test_long_sentences_are_cut_at_a_word_and_counted(tmp_path: Path) -> None:
-    found = dataset(tmp_path, TaggedWords(maximum=3))
-    assert found.about["truncated"] == [7, 0], "all but those of three words, each of one piece"
-    batch = found.part("training").batch(np.array([1]))
-    assert (len(batch.labels), batch.weight) == (3, 3)
-    batch = found.part("testing").batch(np.array([0]))
-    assert (len(batch.labels), batch.weight) == (3, 1), "a word that is longer than the maximum is cut itself"
+    long = "x" * 9
+    sentences = [("a\tb\tc", "X\tX\tX"), ("a\tb\tc\td", "X\tX\tX\tX"), (f"{long}\ta", "X\tX"), (f"a\t{long}", "X\tX")]
+    parts = {"training": sentences[:2], "testing": sentences[2:]}
+    found = prepare(parts, tmp_path / "dataset", TaggedWords("characters", maximum=6))
+    assert found.about["truncated"] == [3, 0]
+    sizes = [(len(batch.labels), batch.weight) for batch in map(found.part("training").batch, np.arange(2)[:, None])]
+    assert sizes == [(6, 3), (6, 3)], "a letter and its space each"
+    sizes = [(len(batch.labels), batch.weight) for batch in map(found.part("testing").batch, np.arange(2)[:, None])]
+    assert sizes == [(6, 1), (2, 1)], "a word that is longer than the maximum is cut itself"
     with pytest.raises(ConfigurationError, match="at least one piece"):
         TaggedWords(maximum=0)
 
@@ -68,9 +71,9 @@ def test_where_words_begin() -> None:
 
 @pytest.mark.parametrize("kind", ["wordpiece", "bpe", "unigram", "words", "characters"])
 def test_every_word_has_a_piece(kind: str) -> None:
-    tokenizer = Tokenizer.train(["Anna plays the piano"] * 5, kind)  # type: ignore[arg-type]
+    pieces = WordPieces.learn([["Anna", "plays", "the", "piano"]] * 5, kind)  # type: ignore[arg-type]
     words = ["Anna", "日本", "\u2581", "don't", "x" * 300, "\u200b", "e\u0301"]
-    (rows,) = encode_words([words], tokenizer)
+    (rows,) = encode_words([words], pieces)
     assert len(rows) == len(words)
     assert all(len(row) for row in rows)
 
@@ -80,3 +83,28 @@ def test_a_sentence_whose_tag_is_nowhere_else_is_trained_on(tmp_path: Path) -> N
     for seed in range(4):
         found = prepare(samples, tmp_path / str(seed), TaggedWords(), Splitting((0.4, 0.3, 0.3), "sample", seed))
         assert "Hello" in set(found.part("training").texts("sentence"))
+
+
+def test_how_words_are_written_and_end() -> None:
+    assert affixes_of("Running") == ["Aa ing", "Aa ng", "Aa g", "Aa"]
+    assert [affixes_of(word)[0] for word in ("RUNNING", "running", "2026", "b2026", "Ñandú")] == [
+        *("AA ing", "a ing", "0 026", "a0 026", "Aa ndú")
+    ]
+    assert affixes_of("the") == affixes_of("....") == affixes_of("") == []
+
+
+def test_unseen_words_share_the_affixes_of_seen_ones(tmp_path: Path) -> None:
+    seen = ["running", "walking", "playing", "resting", "sleeping", "The"]
+    pieces = WordPieces.learn([seen] * 3)
+    (unseen,) = pieces.encode(["thinking"])
+    assert unseen[-1] == pieces.tokenizer.size + pieces.affixes.index("a ing")
+    assert pieces.encode(["THINKING"])[0][-1] < pieces.tokenizer.size, "no affix that is known"
+    path = tmp_path / "sentence-pieces.json"
+    path.write_text(pieces.to_json(), encoding="utf-8")
+    again = WordPieces.load(path)
+    assert again.to_json() == pieces.to_json()
+    assert [row.tolist() for row in again.encode(seen)] == [row.tolist() for row in pieces.encode(seen)]
+    for bad in ("", "{}", '{"affixes": [], "tokenizer": {}}', '{"affixes": 3, "tokenizer": {}}'):
+        path.write_text(bad, encoding="utf-8")
+        with pytest.raises(FileFormatError, match=r"sentence-pieces.json cannot be read"):
+            WordPieces.load(path)

@@ -18,7 +18,8 @@ from dragoman.data.readers.conll import SEPARATOR
 from dragoman.data.schema import Encoders, Schema, Texts
 from dragoman.data.splits import TRAINING
 from dragoman.data.stores import LABEL, Store, TextStore
-from dragoman.data.tokenizer import Kind, Tokenizer
+from dragoman.data.tokenizer import Kind
+from dragoman.data.word_pieces import WordPieces
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Array
 
@@ -40,7 +41,7 @@ class TaggedWords(Schema):
 
     name: ClassVar[str] = "tagged words"
     fields: ClassVar[tuple[str, ...]] = ("sentence", "tags")
-    encoders: ClassVar[Mapping[str, type[Any]]] = {"sentence": Tokenizer, "tags": Classes, "words": Lexicon}
+    encoders: ClassVar[Mapping[str, type[Any]]] = {"sentence": WordPieces, "tags": Classes, "words": Lexicon}
     samples: ClassVar[str] = "sentences"
 
     def __post_init__(self) -> None:
@@ -48,11 +49,11 @@ class TaggedWords(Schema):
             raise ConfigurationError(f"a sentence has at least one piece, got a maximum of {self.maximum}")
 
     def learn(self, texts: Texts) -> Encoders:
-        words = Tokenizer.train((" ".join(text.split(SEPARATOR)) for text in texts("sentence")), self.kind, self.size)
+        pieces = WordPieces.learn((text.split(SEPARATOR) for text in texts("sentence")), self.kind, self.size)
         tags = chain.from_iterable(text.split(SEPARATOR) for text in texts("tags"))
         both = zip(texts("sentence"), texts("tags"), strict=True)
         lexicon = Lexicon.learn((sentence.split(SEPARATOR), tags.split(SEPARATOR)) for sentence, tags in both)
-        return {"sentence": words, "tags": Classes.learn(tags), "words": lexicon}
+        return {"sentence": pieces, "tags": Classes.learn(tags), "words": lexicon}
 
     def rewrite(self, work: Path, parts: Array) -> None:
         """Move sentences with a tag that no training sentence has into the training part."""
@@ -89,12 +90,11 @@ class TaggedWords(Schema):
         return Batch(labels, offsets, np.where(tagged, targets, 0), tagged.astype(np.float32), per="position")
 
 
-def encode_words(sentences: Sequence[Sequence[str]], tokenizer: Tokenizer) -> list[list[Array]]:
-    """The pieces of each word of each sentence, at least one."""
+def encode_words(sentences: Sequence[Sequence[str]], pieces: WordPieces) -> list[list[Array]]:
+    """The labels of each word of each sentence, at least one; every word is encoded once."""
     words = list(dict.fromkeys(chain.from_iterable(sentences)))
-    found = dict(zip(words, tokenizer.encode(words), strict=True))
-    none = np.array([UNKNOWN], LABEL)
-    return [[found[word] if len(found[word]) else none for word in sentence] for sentence in sentences]
+    found = dict(zip(words, pieces.encode(words), strict=True))
+    return [[found[word] for word in sentence] for sentence in sentences]
 
 
 def fitting(rows: Sequence[Array], maximum: int) -> int:

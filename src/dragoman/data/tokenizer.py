@@ -145,7 +145,16 @@ class Tokenizer:
     @classmethod
     def load(cls, path: Path) -> Tokenizer:
         try:
-            engine = Engine.from_str(path.read_text(encoding="utf-8"))
+            text = path.read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            raise FileFormatError(f"{path} cannot be read as a tokenizer: {error}") from None
+        return cls.from_json(text, path)
+
+    @classmethod
+    def from_json(cls, text: str, path: Path) -> Tokenizer:
+        """What `to_json` gave; errors name the file it comes from."""
+        try:
+            engine = Engine.from_str(text)
         except Exception as error:  # the library raises plain Exception for whatever is wrong in the file
             raise FileFormatError(f"{path} cannot be read as a tokenizer: {error}") from None
         found = [engine.id_to_token(label) for label in SPECIAL]

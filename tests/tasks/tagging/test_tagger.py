@@ -60,7 +60,7 @@ def test_alone_and_in_any_company(tagger: Tagger) -> None:
 
 def test_a_long_text_goes_through_in_parts(tagger: Tagger) -> None:
     words = ["Anna", "plays", "."] * 400
-    assert sum(map(len, tagger.tokenizer.encode(words))) > tagger.metadata.maximum
+    assert sum(map(len, tagger.pieces.encode(words))) > tagger.metadata.maximum
     found = tagger.predict([words])[0]
     assert found.words == tuple(words)
     assert found.tags[:3] == found.tags[-3:] == ("PROPN", "VERB", "PUNCT")
@@ -82,7 +82,7 @@ def test_other_commands_say_what_it_is(directory: Path) -> None:
         Translator.load(directory)
 
 
-@pytest.mark.parametrize("name", ["tags-classes.json", "words-lexicon.json", "sentence-tokenizer.json"])
+@pytest.mark.parametrize("name", ["tags-classes.json", "words-lexicon.json", "sentence-pieces.json"])
 def test_a_damaged_file_is_named(tagger: Tagger, tmp_path: Path, name: str) -> None:
     tagger.save(tmp_path)
     (tmp_path / name).write_text("{}", encoding="utf-8")

@@ -15,7 +15,8 @@ from dragoman.data.classes import Classes
 from dragoman.data.lexicon import Lexicon
 from dragoman.data.schema import Encoders
 from dragoman.data.tagged_words import encode_words, joined_pieces
-from dragoman.data.tokenizer import Tokenizer, word_splitter
+from dragoman.data.tokenizer import word_splitter
+from dragoman.data.word_pieces import WordPieces
 from dragoman.engines.compute import fast_compute
 from dragoman.errors import ConfigurationError, DataError
 from dragoman.graph import Array, value_of
@@ -52,7 +53,7 @@ class TaggedText:
 
 
 class Tagger:
-    """A network, its tokenizer and tags, and what is known about them."""
+    """A network, its word pieces and tags, and what is known about them."""
 
     def __init__(self, network: AnyEncoder, encoders: Encoders, metadata: TaggerMetadata) -> None:
         self.network: Any = network
@@ -61,8 +62,8 @@ class Tagger:
         self.directory: Path | None = None
 
     @property
-    def tokenizer(self) -> Tokenizer:
-        found: Tokenizer = self.encoders["sentence"]
+    def pieces(self) -> WordPieces:
+        found: WordPieces = self.encoders["sentence"]
         return found
 
     @property
@@ -157,7 +158,7 @@ class Tagger:
 
         run  from a batch to rows [N, ...]
         """
-        encoded = encode_words(sentences, self.tokenizer)
+        encoded = encode_words(sentences, self.pieces)
         pieces = [(number, part) for number, rows in enumerate(encoded) for part in cut(rows, self.metadata.maximum)]
         found: list[Array] = [np.zeros(0)] * len(pieces)
         with fast_compute():
@@ -175,7 +176,7 @@ class Tagger:
     def features(self, texts: Sequence[Text]) -> list[TextFeatures]:
         """Contextual vectors of the words of each text, and of the whole text."""
         sentences = [self.words_of(text) for text in texts]
-        encoded = encode_words(sentences, self.tokenizer)
+        encoded = encode_words(sentences, self.pieces)
         read = [list(zip(words, rows, strict=True)) for words, rows in zip(sentences, encoded, strict=True)]
         return encode_features(self.network, read, self.metadata.maximum)
 
