@@ -23,6 +23,7 @@ _MODULES = {
     "gradient_check": "dragoman.graph",
     "operation": "dragoman.graph",
     "Transformer": "dragoman.networks",
+    "Tagger": "dragoman.tasks.tagging.tagger",
     "Translator": "dragoman.tasks.translation.translator",
     "TransformerConfiguration": "dragoman.networks",
     "WordVectors": "dragoman.tasks.vectors.words",

@@ -8,10 +8,13 @@ special labels.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
@@ -89,6 +92,25 @@ class Tokenizer:
         encodings = self.engine.encode_batch_fast(list(texts), add_special_tokens=False)
         return [np.array(encoding.ids, np.int32) for encoding in encodings]
 
+    def words(self, text: str) -> list[tuple[str, Array]]:
+        """The words and punctuation marks of a text as they stand there, each with its labels.
+
+        All labels one after the other are those of `encode`.
+        """
+        encoding = self.engine.encode(text, add_special_tokens=False)
+        found: list[_Word] = []
+        pieces = zip(encoding.ids, encoding.tokens, encoding.word_ids, encoding.offsets, strict=True)
+        for _, group in itertools.groupby(pieces, key=lambda piece: piece[2]):
+            labels, tokens, _, places = zip(*group, strict=True)
+            word = _Word(min(start for start, _ in places), max(stop for _, stop in places), list(labels))
+            word.bare = tokens == (MARK,)
+            if found and not tokens[0].startswith(MARK) and found[-1].goes_on(word, text):
+                found[-1].stop, found[-1].bare = word.stop, False
+                found[-1].labels += word.labels
+            else:
+                found.append(word)
+        return [(text[word.start : word.stop].strip(), np.array(word.labels, np.int32)) for word in found]
+
     def decode(self, sequences: Iterable[Sequence[int] | Array]) -> list[str]:
         """Decode each sequence of labels; pad, start and end are left out, unknown labels become one mark."""
         texts = []
@@ -123,13 +145,41 @@ class Tokenizer:
     @classmethod
     def load(cls, path: Path) -> Tokenizer:
         try:
-            engine = Engine.from_str(path.read_text(encoding="utf-8"))
-        except Exception as error:  # the library raises plain Exception for any mistake in the file
+            text = path.read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            raise FileFormatError(f"{path} cannot be read as a tokenizer: {error}") from None
+        return cls.from_json(text, path)
+
+    @classmethod
+    def from_json(cls, text: str, path: Path) -> Tokenizer:
+        """What `to_json` gave; errors name the file it comes from."""
+        try:
+            engine = Engine.from_str(text)
+        except Exception as error:  # the library raises plain Exception for whatever is wrong in the file
             raise FileFormatError(f"{path} cannot be read as a tokenizer: {error}") from None
         found = [engine.id_to_token(label) for label in SPECIAL]
         if found != list(SPECIAL.values()):
             raise FileFormatError(f"{path}: its first labels are {found}, expected {list(SPECIAL.values())}")
         return cls(engine)
+
+
+@dataclass
+class _Word:
+    """Where a word stands in a text, and its labels; bare: only its space mark so far."""
+
+    start: int
+    stop: int
+    labels: list[int]
+    bare: bool = False
+
+    def goes_on(self, other: _Word, text: str) -> bool:
+        """Whether another piece of the text belongs to this word: to the letters that a tokenizer takes one by one."""
+        return self.bare or (_in_word(text[self.stop - 1]) and _in_word(text[other.start]))
+
+
+def _in_word(character: str) -> bool:
+    """Letters, numbers and the marks on them."""
+    return unicodedata.category(character)[0] in "LNM" or character == "_"
 
 
 def count_words(texts: Iterable[str]) -> Counter[str]:

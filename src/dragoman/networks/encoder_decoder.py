@@ -28,7 +28,7 @@ from dragoman.layers import (
 )
 from dragoman.networks.network import Configuration, Network
 from dragoman.networks.sizes import MOST_LABELS, MOST_LAYERS, WIDEST, check_memory, count_recurrent
-from dragoman.operations import concatenate_columns, drop, take_rows
+from dragoman.operations import concatenate_columns, drop, mean_rows, take_rows
 
 
 class RecurrentSettings(Configuration):
@@ -154,6 +154,14 @@ class EncoderDecoder(Network):
         labels = source.labels[reversed_rows(source)] if self.configuration.reversed else source.labels
         x = self.source_embedding(labels, source.positions, run, source.first_row)
         return self.encoder(x, source.offsets, run, first_row=source.first_row)
+
+    def features(self, batch: Batch) -> tuple[Array, Array]:
+        """The encoder's rows of the sources, [N, m], and their mean for each source, [B, m]."""
+        source = batch if batch.source is None else batch.source
+        rows = value_of(self.plain._encode(source, ForwardContext())[0])
+        if self.configuration.reversed:
+            rows = rows[reversed_rows(source)]
+        return rows, value_of(mean_rows(rows, offsets=source.offsets))
 
     def encode(self, batch: Batch) -> RecurrentState:
         """Encode the sources (of a batch of pairs, too); return the first state for `step`."""

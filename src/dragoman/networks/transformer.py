@@ -25,6 +25,7 @@ from dragoman.networks.blocks import (
 )
 from dragoman.networks.network import Network
 from dragoman.networks.sizes import MOST_LABELS, check_memory, count_transformer
+from dragoman.operations import mean_rows
 
 
 class TransformerSettings(BlockSettings):
@@ -128,6 +129,12 @@ class Transformer(Network):
         for block in self.encoder:
             stream = block(stream, source, run)
         return finish(self.encoder_normalization, stream, run, source.first_row)
+
+    def features(self, batch: Batch) -> tuple[Array, Array]:
+        """The last encoder's rows of the sources, [N, d], and their mean for each source, [B, d]."""
+        source = batch if batch.source is None else batch.source
+        rows = value_of(self.plain._encode(source, ForwardContext()))
+        return rows, value_of(mean_rows(rows, offsets=source.offsets))
 
     def encode(self, batch: Batch) -> TransformerState:
         """Encode the sources (of a batch of pairs, too); return the first state for `step`."""

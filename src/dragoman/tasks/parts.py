@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from dragoman.data.source import Source
 from dragoman.data.splits import PARTS, unusual_parts
 from dragoman.errors import ConfigurationError, DataError
 from dragoman.tasks.configuration import DataSettings, TrainingConfiguration
+from dragoman.tasks.task import find_task
 from dragoman.wording import counted
 
-FEWEST = 10  # minimum number of training pairs of a new model
-FEW = 1000  # training pairs below which there is a warning
+CALLED = {  # what files of a part are called, at the end of their names
+    "training": ("training", "train"),
+    "validation": ("validation", "valid", "dev"),
+    "testing": ("testing", "test"),
+}
+FEWEST = 10  # training pairs that a new model is trained on
+FEW = 1000  # training pairs below which a new model is warned of
 
 
 def consequence(part: str, samples: str) -> str:
@@ -48,6 +56,30 @@ def files_of(folder: str) -> dict[str, Path]:
             "or the names of files"
         )
     return {name: path for name, path in files.items() if name == "training" or _has_content(path)}
+
+
+def find_parts(folder: str, extensions: Collection[str]) -> dict[str, Path]:
+    """The file of each part in a folder: training.conll, validation.conll.gz, or en_ewt-ud-train.conllu, -dev, -test.
+
+    extensions  of the formats that hold such samples, without that of a compression
+    """
+    files = [path for path in sorted(Path(folder).iterdir()) if path.is_file() and not path.name.startswith(".")]
+    files = [path for path in files if Source(str(path)).extension in extensions]
+    found: dict[str, Path] = {}
+    for name, words in CALLED.items():
+        ending = re.compile(rf"(.*[-_.])?({'|'.join(words)})", re.IGNORECASE)
+        fitting = [
+            path for path in files if ending.fullmatch(path.name.partition(f".{Source(str(path)).extension}")[0])
+        ]
+        exact = [path for path in fitting if path.name.startswith(f"{name}.")] or fitting
+        if len(exact) > 1:
+            raise DataError(f"{folder} has several files of the {name} part: {exact[0].name}, {exact[1].name}")
+        if exact and (name == "training" or _has_content(exact[0])):
+            found[name] = exact[0]
+    if "training" not in found:
+        wanted = ", ".join(f"{name}.{next(iter(extensions))}" for name in PARTS)
+        raise DataError(f"{folder} is a folder without a training part; expected {wanted} in it, or the names of files")
+    return found
 
 
 def _has_content(path: Path) -> bool:
@@ -94,13 +126,22 @@ def with_parts(settings: DataSettings, counts: Mapping[str, int]) -> DataSetting
 def warnings_of(settings: DataSettings, counts: Mapping[str, int], samples: str = "pairs") -> list[str]:
     """What a user should know about the sizes of the parts before training."""
     if settings.split == "given":
-        empty = {name: Path(settings.files[0]) / f"{name}.tsv" for name in PARTS if not counts[name]}
+        if not Path(settings.files[0]).is_dir():
+            empty_parts = [name for name in PARTS if not counts[name]]
+            return [f"the {name} part is empty: {consequence(name, samples)}" for name in empty_parts]
+        empty = {name: part_path(settings.files[0], name) for name in PARTS if not counts[name]}
         return [f"{path} is {_what_is_wrong(path)}: {consequence(name, samples)}" for name, path in empty.items()]
     found = unusual_parts(counts, settings.shares, samples)
     return [
         f"{part.what}{'' if counts[name] else f': {consequence(name, samples)}'}. {part.advice}"
         for name, part in found.items()
     ]
+
+
+def part_path(folder: str, name: str) -> Path:
+    """Where a part that is missing is expected: beside the training part, with its extension."""
+    training = sorted(path for path in Path(folder).glob("training.*") if path.is_file())
+    return Path(folder) / (f"{name}{''.join(training[0].suffixes)}" if training else f"{name}.tsv")
 
 
 def _what_is_wrong(path: Path) -> str:
@@ -125,8 +166,11 @@ def check_validation(settings: TrainingConfiguration, counts: Mapping[str, int])
     names = [name for name, needs in needing.items() if needs]
     if not names:
         return
-    if settings.data.split == "given":
-        remedy = f"put pairs into {Path(settings.data.files[0]) / 'validation.tsv'}"
+    if settings.data.split == "given" and not Path(settings.data.files[0]).is_dir():
+        remedy = "name another file as data.validation"
+    elif settings.data.split == "given":
+        samples = find_task(settings.task).samples
+        remedy = f"put {samples} into {part_path(settings.data.files[0], 'validation')}"
     else:
         remedy = "raise the second of data.shares, add pairs, try another --seed"
     *others, last = names

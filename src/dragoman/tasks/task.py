@@ -89,6 +89,7 @@ class Task(ABC):
     samples        what its samples are called in messages
     data           the section `data` of its configuration
     architectures  its networks, by name
+    architecture   the one that is taken unless another is given
     recipes        settings that belong together, by name, and what differs at a preset
     scores         what can be measured at evaluations besides error and accuracy
     metadata       model.json
@@ -100,6 +101,7 @@ class Task(ABC):
     samples: ClassVar[str] = "samples"
     data: ClassVar[type[DataSettings]]
     architectures: ClassVar[Mapping[str, Architecture[Any, Any]]]
+    architecture: ClassVar[str] = "transformer"
     recipes: ClassVar[Mapping[str, Mapping[str, Any]]]
     recipes_by_preset: ClassVar[Mapping[str, Mapping[str, Mapping[str, Any]]]] = {}
     scores: ClassVar[tuple[str, ...]] = ()

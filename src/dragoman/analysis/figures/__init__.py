@@ -4,6 +4,7 @@ from dragoman.analysis.figures.activations import activations_figure
 from dragoman.analysis.figures.architecture import architecture_figure
 from dragoman.analysis.figures.attention import attention_figure, heads_figure
 from dragoman.analysis.figures.canvas import as_svg, save_figure
+from dragoman.analysis.figures.confusion import confusion_figure
 from dragoman.analysis.figures.embedding import embedding_figure, principal_plane
 from dragoman.analysis.figures.gradients import gradients_figure
 from dragoman.analysis.figures.history import history_figure
@@ -15,6 +16,7 @@ __all__ = [
     "architecture_figure",
     "as_svg",
     "attention_figure",
+    "confusion_figure",
     "distances_figure",
     "embedding_figure",
     "gradients_figure",

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from dragoman.data.readers.aligned import ALIGNED, is_two_files, parts
+from dragoman.data.readers.conll import CONLL
 from dragoman.data.readers.jsonl import JSONL
 from dragoman.data.readers.labelled import LABELLED
 from dragoman.data.readers.layout import Format, Kind, Layout
@@ -44,7 +45,7 @@ __all__ = [
 
 # if formats share an extension, the first one with the kind of record is used: a .txt of pairs is TSV
 FORMATS: dict[str, Format] = {
-    format.name: format for format in (PLAIN, TSV, CSV, ALIGNED, JSONL, PARQUET, TMX, XLIFF, PO, LABELLED)
+    format.name: format for format in (PLAIN, TSV, CSV, ALIGNED, JSONL, PARQUET, TMX, XLIFF, PO, LABELLED, CONLL)
 }
 PAIRS = Layout()
 

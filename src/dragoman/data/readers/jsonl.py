@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
+from dragoman.data.readers.conll import MOST_WORDS, SEPARATOR
 from dragoman.data.readers.layout import Format, Layout, Unusable, as_text, get_nested, named_like
 from dragoman.data.records import ReadErrors, Record, make_record
 from dragoman.data.source import Source
@@ -43,9 +44,25 @@ def _values(text: str, keys: Sequence[str], layout: Layout) -> list[str]:
     if layout.columns is None:
         keys = named_like(keys, found) or keys
     try:
+        if layout.kind == "tagged":
+            return _tagged(*(get_nested(found, key) for key in keys))
         return [as_text(get_nested(found, key), field) for key, field in zip(keys, layout.fields, strict=True)]
     except KeyError as missing:
         raise Unusable(f"no key {missing}", f"expected {', '.join(keys)}") from None
 
 
-JSONL = Format("jsonl", ("jsonl", "ndjson"), ("pairs", "text", "labelled"), read_jsonl)
+def _tagged(words: object, tags: object) -> list[str]:
+    """The words of a sentence and their tags: two lists of as many strings."""
+    for name, values in (("words", words), ("tags", tags)):
+        if not isinstance(values, list) or not all(isinstance(value, str) and value.split() for value in values):
+            raise Unusable(f"{name} are not a list of strings", "each with at least one letter or mark")
+    assert isinstance(words, list)
+    assert isinstance(tags, list)
+    if len(words) != len(tags):
+        raise Unusable("not as many words as tags", f"{len(words)} words, {len(tags)} tags")
+    if len(words) > MOST_WORDS:
+        raise Unusable(f"a sentence of more than {MOST_WORDS:,} words")
+    return [SEPARATOR.join(" ".join(value.split()) for value in values) for values in (words, tags)]
+
+
+JSONL = Format("jsonl", ("jsonl", "ndjson"), ("pairs", "text", "labelled", "tagged"), read_jsonl)

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dragoman.batch import Batch
+from dragoman.batch import END, START, Batch
 from dragoman.data.pair_encoding import add_marks
-from dragoman.data.protection import EVERY_STANDIN, spaced
+from dragoman.data.protection import EVERY_STANDIN, STANDINS, Masked, mask, spaced
 from dragoman.data.scripts import Alphabet
 from dragoman.data.splits import collapsed
 from dragoman.data.tokenizer import Tokenizer
@@ -27,6 +27,7 @@ from dragoman.errors import ConfigurationError, DataError, DragomanWarning
 from dragoman.graph import Array
 from dragoman.networks import SequenceModel
 from dragoman.tasks import model as directory_of
+from dragoman.tasks.features import TextFeatures, encode_features
 from dragoman.tasks.task import wrong_command
 from dragoman.tasks.translation.options import WIDEST, DecodingOptions
 from dragoman.tasks.translation.results import Alignment, Alternative, Translation
@@ -211,6 +212,16 @@ class Translator:
         """
         text = self.translations([source])[0].text if reference is None else reference
         return self._scorer.align(source, text, attention)
+
+    def features(self, texts: Sequence[str]) -> list[TextFeatures]:
+        """Contextual vectors of the words of each source text, and of the whole text: the last encoder's rows."""
+        read = []
+        for text in texts:
+            masked = mask(text) if self._protect else Masked(text, ())
+            spans = {ord(standin): span for standin, span in zip(STANDINS, masked.spans, strict=False)}
+            words = self.source_tokenizer.words(spaced(masked.text))
+            read.append([(word.translate(spans), labels) for word, labels in words])
+        return encode_features(self.network, read, self._segments.longest, (START, END))
 
     # Testing analysis
 

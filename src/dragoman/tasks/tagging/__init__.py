@@ -1,0 +1,1 @@
+"""Tagging: a label for every word of a sentence."""

@@ -1,0 +1,121 @@
+"""`dragoman train words.conll --task tagging`, and every other command on what it makes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman.tasks import decisions, planning
+from dragoman.tasks.planning import Speed
+from tests.cli.running import COMMAND, Run
+from tests.tasks.models import told_history
+from tests.tasks.tagging.tagged import SENTENCES, tagged_file, trained, write_conll
+
+SMALL = [
+    *("--task", "tagging", "--threads", "1", "--shares", "80,10,10"),
+    *("--set", "network.depth=8", "--set", "network.units=8", "--set", "optimizer.batch=8"),
+]
+
+
+def test_train_evaluate_inspect(run: Run, tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    done = run("train", tagged_file(), *SMALL, "--epochs", "2", "--out", model)
+    assert done.code == 0, done.err
+    assert "words tagged right (the most frequent tag of each word:" in done.out
+    assert "dragoman predict" in done.out
+    done = run("evaluate", model)
+    assert done.code == 0, done.err
+    assert "most frequent tag" in done.out
+    report = json.loads((model / "evaluation/report.json").read_text(encoding="utf-8"))
+    assert {"accuracy", "macro_f1", "unseen_accuracy"} <= report["metrics"].keys()
+    assert "<svg" in (model / "evaluation/report.html").read_text(encoding="utf-8")
+    done = run("inspect", model)
+    assert done.code == 0, done.err
+    assert "recurrent" in done.out
+    assert "tagging: lstm" in done.out
+
+
+def test_evaluate_on_a_file(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "more.conll"
+    path.write_text("Anna\tPROPN\nplays\tVRB\n\nAnna\n", encoding="utf-8")
+    done = run("evaluate", trained(), path, "--out", tmp_path / "report")
+    assert done.code == 2
+    assert f"{path}, line 4: wrong number of columns" in done.err
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        done = run("evaluate", trained(), path, "--out", tmp_path / "report", "--on-bad-line", "skip")
+    assert done.code == 0, done.err
+    assert "1 line skipped: wrong number of columns" in done.err
+    assert "1 word with tags that training never saw (VRB)" in done.err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+def test_killed_and_resumed_to_the_same_bits(run: Run, tmp_path: Path) -> None:
+    options = [*SMALL, "--epochs", "12", "--set", "checkpoints.minutes=0.0001"]
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    assert run("train", tagged_file(), *options, "--out", whole).code == 0
+    arguments = ["train", tagged_file(), *options, "--out", str(killed)]
+    process = subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    end = time.monotonic() + 60
+    while not (killed / "checkpoints/latest").exists() and time.monotonic() < end:
+        time.sleep(0.005)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL, "it was still training"
+    done = run(*arguments)
+    assert done.code == 0, done.err
+    assert "resuming from" in done.out + done.err
+    for name in ("weights.safetensors", "tags-classes.json", "testing.jsonl.gz"):
+        assert (killed / name).read_bytes() == (whole / name).read_bytes(), name
+    assert told_history(killed) == told_history(whole)
+
+
+def test_fine_tune(run: Run, tmp_path: Path) -> None:
+    path = write_conll(tmp_path / "more.conll", SENTENCES[::2])
+    options = ["--task", "tagging", "--threads", "1", "--epochs", "1", "--shares", "80,10,10"]
+    done = run("train", path, *options, "--from", trained(), "--out", tmp_path / "tuned")
+    assert done.code == 0, done.err
+    assert run("evaluate", tmp_path / "tuned").code == 0
+
+
+def test_plan_and_budget(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    speed = Speed(1000, 0.01, 100.0, 5, 0.0, 2**20)
+    asked: list[Any] = []
+
+    def measure(settings: Any, dataset: Any, seconds: float = 0) -> Speed:
+        asked.append((settings.architecture, settings.preset))
+        return speed
+
+    monkeypatch.setattr(planning, "measure", measure)
+    monkeypatch.setattr(decisions, "measure", measure)
+    done = run("plan", tagged_file(), "--task", "tagging", "--budget", "1m")
+    assert done.code == 0, done.err
+    assert asked == [("lstm", name) for name in ("small", "medium", "large")]
+    assert "--task tagging --budget 1m" in done.out
+    done = run("train", tagged_file(), *SMALL, "--budget", "1s", "--out", tmp_path / "model")
+    assert done.code == 0, done.err
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("Anna\tPROPN\nplays\n", "line 2: wrong number of columns (1, but the first line has 2)"),
+        ("Anna\nplays\n", "line 1: wrong number of columns (1, expected a word and its tag)"),
+        ("# nothing\n\n\n", "there is not a single one of the sentences to learn from"),
+        ("", "is empty"),
+    ],
+)
+def test_files_that_cannot_be_used(run: Run, tmp_path: Path, text: str, error: str) -> None:
+    path = tmp_path / "words.conll"
+    path.write_text(text, encoding="utf-8")
+    done = run("train", path, *SMALL, "--out", tmp_path / "model")
+    assert done.code == 2
+    assert error in done.err
+    assert not (tmp_path / "model").exists()
