@@ -77,7 +77,7 @@ def translate(
     translator = Translator.load(model)
     choose_engine(one_text)
     number, unseen = 0, Counter[str]()
-    with _written(out, None if one_text else given.given) as file:
+    with written_output(out, None if one_text else given.given) as file:
         for lines in given.chunks():
             prefixes = None if prefix is None else [prefix] * len(lines)
             for line, translation in zip(lines, translator.translations(lines, choice, prefixes), strict=True):
@@ -102,7 +102,7 @@ def _warn(translation: Translation, place: str, line: str, unseen: Counter[str])
 
 
 @contextmanager
-def _written(out: Path | None, source: str | None) -> Iterator[TextIO]:
+def written_output(out: Path | None, source: str | None) -> Iterator[TextIO]:
     """Standard output, or a file that gets its name when it is complete."""
     from dragoman.data.output import written_text
 
@@ -110,7 +110,7 @@ def _written(out: Path | None, source: str | None) -> Iterator[TextIO]:
         yield sys.stdout
         return
     if source is not None and out.exists() and Path(source).exists() and out.samefile(source):
-        raise ConfigurationError(f"{out} is the file to be translated; write to another one")
+        raise ConfigurationError(f"{out} is the file that is read; write to another one")
     with written_text(out) as file:
         yield file
 

@@ -56,7 +56,7 @@ class Architecture(Generic[C, N]):
     presets: Mapping[str, Mapping[str, int]]
     named: Mapping[str, Any] = field(default_factory=dict)
 
-    def configured(self, settings: Mapping[str, Any], sizes: Mapping[str, int]) -> C:
+    def configured(self, settings: Mapping[str, Any], sizes: Mapping[str, Any]) -> C:
         """What is chosen, with the sizes that the data decide, by their names in the configuration.
 
         A translator has source_vocabulary and target_vocabulary; an encoder vocabulary or inputs, and outputs;

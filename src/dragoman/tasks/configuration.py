@@ -73,6 +73,7 @@ class LossSettings(Configuration):
     smoothing: Fraction = 0.0
     regularization: Literal["none", "l1", "l2"] = "none"
     coefficient: float = Field(default=0.0, ge=0)
+    class_weights: Literal["none", "balanced"] = "none"
 
 
 class OptimizerSettings(Configuration):
@@ -172,7 +173,7 @@ def resolved(path: Path) -> TrainingConfiguration:
 def configuration(given: Mapping[str, Any], where: str = "the settings") -> TrainingConfiguration:
     """What is given, on top of its task's recipe, architecture and preset."""
     task = find_task(given.get("task", DEFAULT))
-    name, preset = given.get("architecture", "transformer"), given.get("preset")
+    name, preset = given.get("architecture", task.architecture), given.get("preset")
     _one_of("architecture", name, task.architectures)
     _check_names(given, name, task.name, where)
     architecture, recipe = task.architectures[name], given.get("recipe", "modern")
@@ -181,7 +182,7 @@ def configuration(given: Mapping[str, Any], where: str = "the settings") -> Trai
         _one_of("preset", preset, architecture.presets)
     size = {} if preset is None else architecture.presets[preset]
     from_recipe = recipe_for(task, recipe, preset, architecture.settings.model_fields)
-    found = _whole(merged(from_recipe, {"network": size}, {"network": architecture.named}, given), where)
+    found = _whole(merged({"architecture": name}, from_recipe, {"network": size}, {"network": architecture.named}, given), where)
     _check_scores("checkpoints.best_by", [found.checkpoints.best_by], ("error", "accuracy", *task.scores), where)
     _check_scores("progress.scores", found.progress.scores, task.scores, where)
     return found

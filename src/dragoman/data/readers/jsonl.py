@@ -20,13 +20,13 @@ def read_jsonl(source: Source, layout: Layout, problems: ReadErrors) -> Iterator
         except Unusable as why:
             problems.add(why.reason, source.shown, line, text, why.detail)
             continue
-        if record := make_record(values, layout.fields, source.shown, line, problems):
+        if record := make_record(layout.joined(values), layout.fields, source.shown, line, problems):
             yield record
 
 
 def _keys(layout: Layout, source: Source) -> list[str]:
     keys = [key for key in layout.columns or layout.fields if isinstance(key, str)]
-    if len(keys) != len(layout.fields):
+    if len(keys) != len(layout.fields_of_columns):
         raise ConfigurationError(f"{source.shown}: JSON has no column numbers; name the keys instead")
     return keys
 
@@ -43,7 +43,7 @@ def _values(text: str, keys: Sequence[str], layout: Layout) -> list[str]:
     if layout.columns is None:
         keys = named_like(keys, found) or keys
     try:
-        return [as_text(dig(found, key), field) for key, field in zip(keys, layout.fields, strict=True)]
+        return [as_text(dig(found, key), field) for key, field in zip(keys, layout.fields_of_columns, strict=True)]
     except KeyError as missing:
         raise Unusable(f"no key {missing}", f"expected {', '.join(keys)}") from None
 
