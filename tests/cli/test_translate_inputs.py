@@ -517,7 +517,7 @@ def test_a_device_is_written_to_and_not_replaced(undertrained: Path, run: Run, t
 
 @pytest.mark.parametrize(
     ("out", "expected"),
-    [("gone/out.txt", "could not be written"), (".", "it is a directory"), ("in.txt", "is the file to be translated")],
+    [("gone/out.txt", "could not be written"), (".", "it is a directory"), ("in.txt", "is the file that is read")],
 )
 def test_a_file_that_cannot_be_written(
     out: str, expected: str, undertrained: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -1,4 +1,4 @@
-"""The input of `dragoman translate` and `dragoman predict`: a text, lines of plain text, or a column of a table. Documents are refused."""
+"""What `dragoman translate` and `predict` read: a text, lines, or a column of a table. Documents are refused."""
 
 from __future__ import annotations
 

@@ -42,7 +42,9 @@ def exists(name: str) -> bool:
 def refuse_path(text: str, command: str = "translate") -> None:
     """Raise an error for a text that was probably meant to name a file."""
     if is_two_files(text) and all(exists(name.strip()) for name in text.split(",")):
-        raise DataError(f"{text} names two files; name the one that is to be {'translated' if command == 'translate' else 'read'}")
+        raise DataError(
+            f"{text} names two files; name the one that is to be {'translated' if command == 'translate' else 'read'}"
+        )
     if looks_like_path(text):
         shown = text if text == text.strip() else repr(text)
         raise DataError(f"{shown} does not exist; check the path. {as_text(command)}")

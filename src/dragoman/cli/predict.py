@@ -66,8 +66,10 @@ def predict(
 
 def _write(text: str, prediction: Any, explanation: Any, as_json: bool, file: TextIO) -> None:
     if as_json:
-        why = {} if explanation is None else {"explanation": explanation.as_dict()}
-        print(json.dumps({"text": text, **prediction.as_dict(), **why}, ensure_ascii=False), file=file)
+        found = {"text": text, **prediction.as_dict()}
+        if explanation is not None:
+            found["explanation"] = explanation.as_dict()
+        print(json.dumps(found, ensure_ascii=False), file=file)
         return
     why = "" if explanation is None else f"\t{explanation.line()}"
     print(f"{prediction.line()}{why}", file=file)

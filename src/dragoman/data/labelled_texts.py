@@ -19,11 +19,12 @@ from dragoman.data.scaler import Scaler
 from dragoman.data.schema import Encoders, Schema, Texts
 from dragoman.data.splits import TRAINING
 from dragoman.data.stores import Store, TextStore
-from dragoman.data.tokenizer import Kind, Tokenizer
+from dragoman.data.tokenizer import FIRST, Kind, Tokenizer, count_words
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Array
 
 LONGEST = 512  # tokens of a text, start and end included, unless another maximum is set
+MOST_WORDS = 100_000
 OFTEN = 2  # times that a word occurs in the training part before it gets a label of its own
 
 
@@ -51,7 +52,7 @@ class TextEncoding:
 class LabelledTexts(Schema):
     """Texts with a class, or several classes, each.
 
-    kind, size  of the tokenizer; without a size, as many labels as there are words seen OFTEN times
+    kind, size  of the tokenizer; without a size, one label for each word seen `often` times (or as many pieces)
     several     any number of classes for each text: a JSON list, or names between separators
     given       the samples came in parts; otherwise those of a class that has none to train on are trained on
     """
@@ -63,6 +64,7 @@ class LabelledTexts(Schema):
     several: bool = False
     separator: str | None = None
     given: bool = False
+    often: int = OFTEN
 
     name: ClassVar[str] = "labelled texts"
     fields: ClassVar[tuple[str, ...]] = ("text", "label")
@@ -97,7 +99,12 @@ class LabelledTexts(Schema):
         return {"text": self._tokenizer(texts), "label": self._targets(texts("label"))}
 
     def _tokenizer(self, texts: Texts) -> Tokenizer:
-        return Tokenizer.train(map(self.encoding.read, texts("text")), self.kind, self.size, OFTEN)
+        """Words without a limit by the number of pieces that other tokenizers learn well."""
+        read, size = self.encoding.read, self.size
+        if size is None and self.kind == "words":
+            counts = count_words(map(read, texts("text")))
+            size = FIRST + min(MOST_WORDS, sum(count >= self.often for count in counts.values()))
+        return Tokenizer.train(map(read, texts("text")), self.kind, size, self.often)
 
     def _targets(self, labels: Iterator[str]) -> Any:
         return Classes.learn(map(self.names_of, labels), self.several)

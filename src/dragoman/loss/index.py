@@ -219,8 +219,8 @@ class LossIndex:
         if isinstance(self.error, CrossEntropy) and isinstance(network, Layered):
             error, hits = self.error.of_layer(*network.before_output(batch, run), batch, total)
         else:
-            found = self._logistic_error(network, batch, run, total)
-            error, hits = self.error(network(batch, run), batch, total) if found is None else found
+            logistic = self._logistic_error(network, batch, run, total)
+            error, hits = self.error(network(batch, run), batch, total) if logistic is None else logistic
         backpropagate(error, share)
         return float(error), hits
 

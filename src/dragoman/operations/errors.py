@@ -178,8 +178,6 @@ def _factor(y: Array, weights: Array | None, total: float | None) -> Array:
     return factor.reshape(-1, *[1] * (y.ndim - 1))
 
 
-def _same_axes(
-    y: Array, targets: Array, weights: Array | None, name: str = "y"
-) -> dict[str, tuple[Array | None, str]]:
+def _same_axes(y: Array, targets: Array, weights: Array | None, name: str = "y") -> dict[str, tuple[Array | None, str]]:
     axes = "abcdef"[: y.ndim]
     return {name: (y, " ".join(axes)), "targets": (targets, " ".join(axes)), "weights": (weights, axes[:1])}

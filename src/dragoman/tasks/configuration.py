@@ -182,7 +182,8 @@ def configuration(given: Mapping[str, Any], where: str = "the settings") -> Trai
         _one_of("preset", preset, architecture.presets)
     size = {} if preset is None else architecture.presets[preset]
     from_recipe = recipe_for(task, recipe, preset, architecture.settings.model_fields)
-    found = _whole(merged({"architecture": name}, from_recipe, {"network": size}, {"network": architecture.named}, given), where)
+    named = {"architecture": name, "network": architecture.named}
+    found = _whole(merged(from_recipe, {"network": size}, named, given), where)
     _check_scores("checkpoints.best_by", [found.checkpoints.best_by], ("error", "accuracy", *task.scores), where)
     _check_scores("progress.scores", found.progress.scores, task.scores, where)
     return found

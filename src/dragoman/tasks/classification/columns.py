@@ -17,10 +17,10 @@ from dragoman.errors import ConfigurationError, DataError
 from dragoman.tasks.classification.settings import TextData
 
 LOOKED_AT = 1000  # rows from which columns are guessed
-TEXT = ("text", "texts", "sentence", "review", "body", "content", "comment", "message", "document", "description")
-TEXT += ("tweet", "snippet", "question", "query", "utterance", "title", "headline", "summary")
-CLASS = ("label", "labels", "class", "classes", "category", "categories", "sentiment", "target", "topic", "topics")
-CLASS += ("tag", "tags", "intent", "emotion", "genre", "type", "polarity", "y", "stars", "rating", "score")
+TEXT: tuple[str, ...] = ("text", "texts", "sentence", "review", "body", "content", "comment", "message", "document")
+TEXT += ("description", "tweet", "snippet", "question", "query", "utterance", "title", "headline", "summary")
+CLASS: tuple[str, ...] = ("label", "labels", "class", "classes", "category", "categories", "sentiment", "target")
+CLASS += ("topic", "topics", "tag", "tags", "intent", "emotion", "genre", "type", "polarity", "y", "stars", "rating")
 NUMBER = ("score", "rating", "stars", "number", "value", "target", "label", "y", "price", "amount", "grade")
 
 

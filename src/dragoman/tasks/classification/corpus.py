@@ -12,8 +12,8 @@ from typing import Any
 
 from dragoman.data.cache import cached_dataset, file_digest
 from dragoman.data.dataset import Dataset
-from dragoman.data.labelled_texts import LabelledTexts, NumberedTexts, as_number, json_list
-from dragoman.data.readers import Layout, Reading, ReadErrors, find_format, read_records
+from dragoman.data.labelled_texts import OFTEN, LabelledTexts, NumberedTexts, as_number, json_list
+from dragoman.data.readers import Layout, ReadErrors, Reading, find_format, read_records
 from dragoman.data.records import clean
 from dragoman.data.schema import Encoders
 from dragoman.data.source import STANDARD_INPUT, Source
@@ -31,7 +31,7 @@ class FileTexts:
 
     def __init__(self, files: Sequence[str], settings: TextData, columns: Columns | None, number: bool) -> None:
         self.number, s = number, settings
-        layout = Layout("labelled", None if columns is None else columns.layout(), columns and columns.header)
+        layout = Layout("labelled") if columns is None else Layout("labelled", columns.layout(), columns.header)
         self.reading: Reading = read_records(files, layout, s.format, s.encoding, s.on_bad_line)
 
     @property
@@ -99,8 +99,15 @@ class Corpus:
     def check_formats(self, saved: TextData) -> None:
         """The digest covers formats."""
 
-    def dataset(self, seed: int, encoders: Encoders | None = None, base: Any = None, room: int | None = None) -> Dataset:
-        """The prepared texts; `room`: labels that the network has positions for, if they are limited."""
+    def dataset(
+        self, seed: int, encoders: Encoders | None = None, base: Any = None, room: int | None = None, often: int = OFTEN
+    ) -> Dataset:
+        """The prepared texts.
+
+        base   the model.json of the model that is fine-tuned, if there is one
+        room   labels that the network has positions for, if they are limited
+        often  times that a word occurs before it gets a label of its own
+        """
         s = self.settings
         lowercase, maximum = (s.lowercase, s.maximum) if base is None else (base.lowercase, base.maximum)
         given = s.split == "given"
@@ -113,6 +120,7 @@ class Corpus:
             self.several,
             getattr(s, "separator", None) if self.several else None,
             given,
+            often,
         )
         splitting = None if given else Splitting(s.shares, s.split, seed)
         return cached_dataset(self.texts, [self.digest], schema, splitting, (), encoders)
@@ -165,7 +173,9 @@ def _of_classes(folder: Path, settings: TextData, number: bool) -> Corpus:
             "files, one for each class"
         )
     if number:
-        raise DataError(f"{folder}: folders name classes, not numbers; give a table, or train with --task classification")
+        raise DataError(
+            f"{folder}: folders name classes, not numbers; give a table, or train with --task classification"
+        )
     digests = [f"{label}/{path.name} {file_digest(path)}" for label, path in files]
     return _corpus(settings, digests, texts, None, number)
 
@@ -205,5 +215,3 @@ def read_texts(
     for line in texts.problems.lines():
         tell(line)
     return samples, isinstance(settings, LabelData) and _several(settings, samples)
-
-

@@ -7,7 +7,7 @@ from typing import Any
 TEXTS: dict[str, dict[str, Any]] = {
     "modern": {
         "network": {"block": "pre", "positions": "relative", "dropout": 0.3},
-        "optimizer": {"rate": 0.002, "schedule": "cosine", "beta2": 0.98, "clip": 1.0},
+        "optimizer": {"rate": 0.02, "schedule": "cosine", "beta2": 0.98, "clip": 1.0},
         "stopping": {"patience": 4},
     },
 }

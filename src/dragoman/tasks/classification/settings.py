@@ -27,7 +27,7 @@ class TextData(DataSettings):
     text        the columns that hold the text, by number from 1 or by name; several are joined by spaces
     label       the column that holds the target
     split       "source": the same text goes to one part; "sample": every sample by itself
-    vocabulary  labels of the tokenizer; None: as many as there are words seen twice
+    vocabulary  labels of the tokenizer; None: as many as there are words (for embeddings: seen twice)
     maximum     tokens of a text; what is longer is cut
     """
 

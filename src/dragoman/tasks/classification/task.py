@@ -46,7 +46,9 @@ class Classification(TextTask):
         classes: Classes = dataset.encoders["label"]
         some = ", ".join(f"{n} {c:,}" for n, c in zip(classes.names[:SHOWN], classes.counts, strict=False))
         more = f" and {len(classes.names) - SHOWN:,} more" if len(classes.names) > SHOWN else ""
-        kind = f"{len(classes.names):,} labels, any number of them each" if classes.several else f"{classes.size} classes"
+        kind = (
+            f"{len(classes.names):,} labels, any number of them each" if classes.several else f"{classes.size} classes"
+        )
         return f"{super().report(dataset)}; {kind} ({some}{more})"
 
     def warnings(self, dataset: Dataset, new: bool) -> Iterable[str]:

@@ -186,7 +186,7 @@ def _confusion(found: Tested) -> ReportTable:
     names, truth = found.classes.names, np.where(found.truth.any(axis=1), found.truth.argmax(axis=1), -1)
     matrix = confusion_matrix(truth, found.predicted.argmax(axis=1), len(names))
     if len(names) <= MATRIX:
-        rows = [(name, *map(int, row)) for name, row in zip(names, matrix, strict=True)]
+        rows: list[tuple[Cell, ...]] = [(name, *map(int, row)) for name, row in zip(names, matrix, strict=True)]
         return ReportTable("Confusion", ("true \\ predicted", *names), rows)
     wrong = matrix.copy()
     np.fill_diagonal(wrong, 0)

@@ -154,5 +154,3 @@ def properties_of(metadata: Any) -> dict[str, str]:
     """What `dragoman inspect` says of a classifier or a regressor."""
     case = "capital letters as small ones" if metadata.lowercase else "capital letters as they are"
     return {"reads": f"{metadata.maximum} tokens at most, {case}"}
-
-

@@ -9,18 +9,22 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from dragoman.data.dataset import Dataset
+from dragoman.data.labelled_texts import OFTEN
 from dragoman.data.readers import Layout, find_format
 from dragoman.data.source import Source
 from dragoman.errors import ConfigurationError, DataError
-from dragoman.networks import ENCODERS
+from dragoman.networks import TEXT_ENCODERS, Bag
+from dragoman.networks.architectures import BAG_PRESETS
 from dragoman.tasks.classification.corpus import Corpus, open_corpus, read_texts
 from dragoman.tasks.classification.recipes import TEXTS, TEXTS_BY_PRESET
 from dragoman.tasks.classification.text_model import TextModel, properties_of
+from dragoman.tasks.classification.votes import start_votes
 from dragoman.tasks.configuration import Settings, TrainingConfiguration
-from dragoman.tasks.task import Task
+from dragoman.tasks.task import Task, Tell
 from dragoman.wording import counted
 
 FEWEST = 10  # training texts that a new model is trained on
+MOST_VOTES = 1 << 24  # numbers in the buckets of a bag
 FEW = 500  # training texts below which a new model is warned of
 
 
@@ -29,7 +33,8 @@ class TextTask(Task):
 
     command = "predict"
     samples = "texts"
-    architectures = ENCODERS
+    architectures = TEXT_ENCODERS
+    architecture = "bag"
     recipes = TEXTS
     recipes_by_preset = TEXTS_BY_PRESET
     fields = ("text", "label")
@@ -44,13 +49,24 @@ class TextTask(Task):
     def prepare(self, corpus: Any, asked: TrainingConfiguration, base: Any = None) -> Dataset:
         network = asked.network if base is None else base.network
         room, encoders = getattr(network, "maximum_length", None), None if base is None else base.encoders
-        found: Dataset = corpus.dataset(asked.seed, encoders, None if base is None else base.metadata, room)
+        often = 1 if asked.architecture == "bag" else OFTEN  # a word that was seen once may vote, but has no embedding
+        found: Dataset = corpus.dataset(asked.seed, encoders, None if base is None else base.metadata, room, often)
         return found
 
     def report(self, dataset: Dataset) -> str:
         return f"{super().report(dataset)}; vocabulary of {dataset.about['vocabularies'][0]:,} tokens"
 
     # Decisions
+
+    def decide(self, given: Mapping[str, Any], dataset: Dataset) -> Settings:
+        """A bag has as many buckets as its outputs leave memory for."""
+        preset = given.get("preset") or "small"
+        decided: Settings = {"preset": preset}
+        if given.get("architecture", self.architecture) != "bag":
+            return decided
+        buckets, outputs = BAG_PRESETS[preset]["buckets"], self.sizes(dataset.encoders)["outputs"]
+        fitting = 1 << max(MOST_VOTES // outputs, 1024).bit_length() - 1
+        return {**decided, "network": {"buckets": fitting}} if fitting < buckets else decided
 
     def epochs(self, dataset: Dataset) -> int:
         """About 10 for 10,000 texts; few texts need more passes, many texts fewer."""
@@ -70,6 +86,14 @@ class TextTask(Task):
         if new and count < FEW:
             yield f"only {counted(count, 'text')} to train on: expect a poor model; useful ones need thousands"
 
+    # Training
+
+    def start(self, network: Any, settings: TrainingConfiguration, dataset: Dataset, resumed: bool, tell: Tell) -> None:
+        """A bag of n-grams begins with naive Bayes."""
+        if isinstance(network, Bag) and not resumed and settings.start.model is None:
+            classes = None if self.number else dataset.encoders["label"]
+            start_votes(network, dataset.part("training"), classes, settings.loss.class_weights == "balanced")
+
     # Evaluation
 
     def read_samples(self, model: Any, files: Sequence[str], settings: Mapping[str, Any]) -> Sequence[Any]:
@@ -81,12 +105,12 @@ class TextTask(Task):
     def _data(self, given: Mapping[str, Any], model: Any) -> Any:
         unknown = sorted(set(given) - set(self.data.model_fields))
         if unknown:
-            raise ConfigurationError(f"--{unknown[0]} does not go with {self.name}; name columns with --text and --label")
+            raise ConfigurationError(
+                f"--{unknown[0]} does not go with {self.name}; name columns with --text and --label"
+            )
         return self.data(**given)
 
-    def _columns_of_training(
-        self, metadata: Any, files: Sequence[str], settings: Mapping[str, Any]
-    ) -> dict[str, Any]:
+    def _columns_of_training(self, metadata: Any, files: Sequence[str], settings: Mapping[str, Any]) -> dict[str, Any]:
         """Columns as in the training data, unless they are given or the file cannot have them."""
         if metadata.label is None or {"text", "label"} & set(settings) or Path(files[0]).is_dir():
             return {}
@@ -125,6 +149,3 @@ class TextTask(Task):
 
     def load(self, directory: Path) -> Any:
         return self.kind.load(directory)
-
-    def decide(self, given: Mapping[str, Any], dataset: Dataset) -> Settings:
-        return {"preset": given.get("preset") or "small"}

@@ -15,7 +15,8 @@ from dragoman.graph import Array
 def balanced_weights(classes: Classes) -> Array:
     """[K] n / (K n_k): the mean over the training examples is 1."""
     counts = np.maximum(np.array(classes.counts, np.float64), 1)
-    return (counts.sum() / (len(counts) * counts)).astype(np.float32)
+    weights: Array = counts.sum() / (len(counts) * counts)
+    return weights.astype(np.float32)
 
 
 @dataclass(frozen=True, eq=False)
