@@ -181,7 +181,7 @@ def configuration(given: Mapping[str, Any], where: str = "the settings") -> Trai
     if preset is not None:
         _one_of("preset", preset, architecture.presets)
     size = {} if preset is None else architecture.presets[preset]
-    from_recipe = recipe_for(task, recipe, preset, architecture.settings.model_fields)
+    from_recipe = recipe_for(task, recipe, preset, architecture.settings.model_fields, name)
     named = {"architecture": name, "network": architecture.named}
     found = _whole(merged(from_recipe, {"network": size}, named, given), where)
     _check_scores("checkpoints.best_by", [found.checkpoints.best_by], ("error", "accuracy", *task.scores), where)

@@ -89,7 +89,9 @@ class Corpus:
 
     @property
     def name(self) -> str:
-        return ", ".join(self.settings.files)
+        """The files, and the columns where they were chosen."""
+        files = ", ".join(self.settings.files)
+        return f"{files} ({self.columns})" if self.columns is not None and self.columns.chosen else files
 
     def left_out(self) -> list[str]:
         """Lines that could not be used, counted by why, when they were read just now."""

@@ -16,7 +16,7 @@ from dragoman.errors import ConfigurationError, DataError
 from dragoman.networks import TEXT_ENCODERS, Bag
 from dragoman.networks.architectures import BAG_PRESETS
 from dragoman.tasks.classification.corpus import Corpus, open_corpus, read_texts
-from dragoman.tasks.classification.recipes import TEXTS, TEXTS_BY_PRESET
+from dragoman.tasks.classification.recipes import TEXTS, TEXTS_BY_ARCHITECTURE
 from dragoman.tasks.classification.text_model import TextModel, properties_of
 from dragoman.tasks.classification.votes import start_votes
 from dragoman.tasks.configuration import Settings, TrainingConfiguration
@@ -25,7 +25,7 @@ from dragoman.wording import counted
 
 FEWEST = 10  # training texts that a new model is trained on
 MOST_VOTES = 1 << 24  # numbers in the buckets of a bag
-FEW = 500  # training texts below which a new model is warned of
+FEW = 100  # training texts below which a new model is warned of
 
 
 class TextTask(Task):
@@ -36,7 +36,8 @@ class TextTask(Task):
     architectures = TEXT_ENCODERS
     architecture = "bag"
     recipes = TEXTS
-    recipes_by_preset = TEXTS_BY_PRESET
+    recipes_by_architecture = TEXTS_BY_ARCHITECTURE
+    fine_tuning_rate = 0.1
     fields = ("text", "label")
     number: ClassVar[bool]  # whether the target is one
     kind: ClassVar[type[TextModel]]
@@ -84,7 +85,7 @@ class TextTask(Task):
         if new and count < FEWEST:
             raise DataError(f"{counted(count, 'text')} to train on: a model needs at least {FEWEST}; add examples")
         if new and count < FEW:
-            yield f"only {counted(count, 'text')} to train on: expect a poor model; useful ones need thousands"
+            yield f"only {counted(count, 'text')} to train on: expect a poor model; useful ones need many hundreds"
 
     # Training
 

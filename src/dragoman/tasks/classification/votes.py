@@ -13,7 +13,7 @@ from dragoman.data.dataset import Part
 from dragoman.graph import Array, value_of
 from dragoman.networks import Bag
 
-SCALE = 8.0  # what the mean of the votes is multiplied by: naive Bayes adds them up, and is far too sure
+SCALE = 1.0  # what the mean of the votes is multiplied by: naive Bayes adds them up, and is far too sure
 SMOOTHING = 1.0  # examples of each class that every n-gram is counted in besides its own
 SHRUNK = 3.0  # examples of the mean that the number of an n-gram is averaged with
 TOGETHER = 256

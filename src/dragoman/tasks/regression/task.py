@@ -11,6 +11,7 @@ from dragoman.data.scaler import Scaler
 from dragoman.data.schema import Encoders
 from dragoman.data.tokenizer import Tokenizer
 from dragoman.loss.index import Error, MeanSquaredError
+from dragoman.tasks.classification.recipes import NUMBERS_BY_ARCHITECTURE
 from dragoman.tasks.classification.settings import RegressorMetadata, TextData
 from dragoman.tasks.classification.text_task import TextTask
 from dragoman.tasks.configuration import TrainingConfiguration
@@ -25,6 +26,7 @@ class Regression(TextTask):
     kind = Regressor
     data = TextData
     metadata = RegressorMetadata
+    recipes_by_architecture = NUMBERS_BY_ARCHITECTURE
     encoders: ClassVar[Mapping[str, type[Any]]] = {"text": Tokenizer, "label": Scaler}
 
     def sizes(self, encoders: Encoders) -> dict[str, Any]:
