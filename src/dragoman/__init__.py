@@ -13,11 +13,13 @@ logging.getLogger(__name__).addHandler(logging.NullHandler())  # a program that 
 # Imported when first used, so that importing the package is not much slower than importing NumPy.
 _MODULES = {
     "Batch": "dragoman.batch",
+    "Classifier": "dragoman.tasks.classification.classifier",
     "Encoder": "dragoman.networks",
     "EncoderConfiguration": "dragoman.networks",
     "LanguageModel": "dragoman.networks",
     "LanguageModelConfiguration": "dragoman.networks",
     "Parameter": "dragoman.graph",
+    "Regressor": "dragoman.tasks.regression.regressor",
     "Tensor": "dragoman.graph",
     "backpropagate": "dragoman.graph",
     "gradient_check": "dragoman.graph",

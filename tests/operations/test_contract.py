@@ -46,6 +46,7 @@ CASES = [
     ("linear_cross_entropy", [(5, 4), (4, 3), (3,)], {"targets": LABELS, "smoothing": 0.1, "total": 7.0}),
     ("linear_cross_entropy", [(5, 4), (3, 4)], {"targets": LABELS, "transposed": True}),
     ("log_error", [(5, 4)], {"targets": np.eye(5, 4, dtype=np.float32)}),
+    ("logistic_log_error", [(5, 4)], {"targets": np.eye(5, 4, dtype=np.float32), "weights": np.arange(5.0)}),
     ("lstm", [(5, 8), (2, 8), (3, 2), (3, 2)], {"offsets": OFFSETS}),
     ("max_rows", [(5, 4)], {"offsets": OFFSETS}),
     ("mean_rows", [(5, 4)], {"offsets": OFFSETS}),

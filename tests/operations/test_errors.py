@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 
 from dragoman.errors import ConfigurationError, LabelError, NonFiniteError
 from dragoman.graph import Tensor, backpropagate, gradient_check
-from dragoman.operations import activate, cross_entropy, log_error, mean_squared_error, softmax
+from dragoman.operations import activate, cross_entropy, log_error, logistic_log_error, mean_squared_error, softmax
 from tests.operations.calculus import jacobian
 from tests.strategies import arrays, generators, labels, loss_weights, probabilities, sizes
 
@@ -183,12 +185,41 @@ def test_log_error(shape, rng):
     assert float(log_error(np.array([0.8]), targets=np.ones(1))) == pytest.approx(0.223143551, abs=1e-9)
 
 
+@given(st.lists(sizes(), min_size=1, max_size=2).map(tuple), generators())
+def test_logistic_log_error_is_the_log_error_of_the_logistic_function(shape, rng):
+    z, targets = rng.normal(0, 3, shape), rng.choice((0.0, 1.0, 0.3), shape)
+    gradient_check(logistic_log_error, z, targets=targets).require()
+
+    def composed(z):
+        return log_error(activate(z, activation="logistic"), targets=targets)
+
+    assert float(logistic_log_error(z, targets=targets)) == pytest.approx(float(composed(z)), rel=1e-10, abs=1e-12)
+    fused = jacobian(lambda z: logistic_log_error(z, targets=targets), z)
+    np.testing.assert_allclose(fused, jacobian(composed, z), rtol=1e-9, atol=1e-12)
+
+
+def test_logistic_log_error_stays_finite_where_the_logistic_function_rounds_to_one():
+    """In single precision 1 / (1 + exp(-20)) is 1, whose log error against 0 is infinite."""
+    z, targets = np.array([20.0, -200.0], np.float32), np.array([0.0, 1.0], np.float32)
+    assert (activate(z, activation="logistic") == [1, 0]).all()
+    with pytest.raises(NonFiniteError):
+        log_error(activate(z, activation="logistic"), targets=targets)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert float(logistic_log_error(z, targets=targets)) == pytest.approx(110)
+        z = Tensor(z)
+        (dz,) = backpropagate(logistic_log_error(z, targets=targets), [z])
+    np.testing.assert_allclose(dz, [0.5, -0.5], rtol=1e-6)
+    with pytest.raises(LabelError, match="between 0 and 1"):
+        logistic_log_error(np.zeros(1), targets=np.array([2.0]))
+
+
 @given(sizes(1, 4), sizes(1, 3), generators())
 def test_weighted_errors_have_their_derivatives(rows, columns, rng):
     """Also of a shard, whose total is that of the whole batch"""
     y, targets = rng.uniform(0.05, 0.95, (rows, columns)), rng.choice((0.0, 1.0), (rows, columns))
     weights = rng.uniform(0, 2, rows)
-    for error in (mean_squared_error, log_error):
+    for error in (mean_squared_error, log_error, logistic_log_error):
         gradient_check(error, y, targets=targets, weights=weights, total=5.0).require()
         whole = error(y, targets=targets, weights=weights)
         each = [float(error(y[i : i + 1], targets=targets[i : i + 1])) for i in range(rows)]

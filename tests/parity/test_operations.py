@@ -161,12 +161,25 @@ def test_log_error(dtype, rng, shape):
 
 
 @both_precisions
+@given(rng=generators(), shape=st.lists(sizes(1, 6), min_size=1, max_size=3).map(tuple))
+def test_logistic_log_error(dtype, rng, shape):
+    targets = rng.choice((0.0, 1.0, 0.3), shape).astype(dtype)
+    assert_parity(
+        lambda z: ours.logistic_log_error(z, targets=targets),
+        lambda z: functional.binary_cross_entropy_with_logits(z, torch.tensor(targets)),
+        [rng.normal(0, 10, shape)],
+        dtype,
+    )
+
+
+@both_precisions
 @given(rng=generators(), n=sizes(1, 6), k=sizes(1, 4))
 def test_weighted_errors(dtype, rng, n, k):
     targets, weights = rng.choice((0.0, 1.0), (n, k)).astype(dtype), rng.uniform(0.1, 2, n).astype(dtype)
     for mine, theirs in (
         (ours.mean_squared_error, functional.mse_loss),
         (ours.log_error, functional.binary_cross_entropy),
+        (ours.logistic_log_error, functional.binary_cross_entropy_with_logits),
     ):
 
         def reference(y, error=theirs):

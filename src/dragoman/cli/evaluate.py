@@ -19,7 +19,15 @@ from rich.table import Table
 from dragoman.analysis.verdict import verdict
 from dragoman.cli.engine import choose_engine
 from dragoman.cli.fields import print_field
-from dragoman.cli.options import AsJson, ReadingOptions, console, given_only, with_reading_options
+from dragoman.cli.options import (
+    AsJson,
+    ReadingOptions,
+    column_from,
+    columns_from,
+    console,
+    given_only,
+    with_reading_options,
+)
 from dragoman.cli.quality import print_verdict
 from dragoman.errors import ConfigurationError, DataError, DragomanError
 from dragoman.wording import counted
@@ -38,6 +46,8 @@ def evaluate(
         list[str] | None, typer.Argument(metavar="[FILE...]", help="Pairs; default: the model's own testing part.")
     ] = None,
     beam: Annotated[int, typer.Option(min=1, help="Width of the search, up to 256; 1 is greedy, and faster.")] = 4,
+    text: Annotated[str | None, typer.Option(help="Columns that hold the text; default: as in training.")] = None,
+    label: Annotated[str | None, typer.Option(help="Column that holds the label; default: as in training.")] = None,
     most: Annotated[int | None, typer.Option(min=1, help="Only the first so many pairs.")] = None,
     out: Annotated[Path | None, typer.Option(help="Directory of report.html and report.json.")] = None,
     as_json: AsJson = False,
@@ -53,7 +63,8 @@ def evaluate(
     from dragoman.tasks.translation.translator import DecodingOptions, Translator
 
     if load_metadata(model).task != "translation":
-        evaluate_model(model, files or (), given_only(reading.settings()), most, out, as_json)
+        columns = {"text": columns_from(text), "label": column_from(label)}
+        evaluate_model(model, files or (), given_only({**reading.settings(), **columns}), most, out, as_json)
         return
     choice = DecodingOptions(beam=beam)
     translator = Translator.load(model)

@@ -1,4 +1,4 @@
-"""The input of `dragoman translate`: a text, lines of plain text, or a column of a table. Documents are refused."""
+"""What `dragoman translate` and `predict` read: a text, lines, or a column of a table. Documents are refused."""
 
 from __future__ import annotations
 
@@ -46,6 +46,8 @@ class Input:
     on_bad_line  what to do with a bad row: error or skip
     header       whether the first line of a table is a header; None: if the column is given by name
     encoding     of a file
+    command      what reads it, for messages
+    key          of JSON Lines that holds the text unless a column is given
     """
 
     given: str
@@ -54,6 +56,8 @@ class Input:
     on_bad_line: str = "error"
     header: bool | None = None
     encoding: str = UTF_8
+    command: str = "translate"
+    key: str = "source"
 
     def __post_init__(self) -> None:
         if self.format not in (None, PLAIN, *TABLES):
@@ -81,10 +85,10 @@ class Input:
     def chunks(self) -> Iterator[list[str]]:
         """Yield the texts, some at a time, each on one line."""
         if self.is_text:
-            refuse_path(self.given)
+            refuse_path(self.given, self.command)
             return iter([[" ".join(self.given.splitlines())]])
         if self.given != STANDARD_INPUT and Path(self.given).is_dir():
-            raise DataError(f"{self.given} is a directory; give a file in it. {as_text()}")
+            raise DataError(f"{self.given} is a directory; give a file in it. {as_text(self.command)}")
         if self.read_as != PLAIN:
             return _chunks(self._cells())
         source = Source(self.given, self.encoding)
@@ -114,7 +118,7 @@ class Input:
     def _cells(self) -> Iterator[str]:
         columns: tuple[int | str, ...] | None = None if self.column is None else (_column(self.column),)
         if self.read_as == "jsonl" and columns is None:
-            columns = ("source",)
+            columns = (self.key,)
         layout = Layout("text", columns, self.header)
         problems = ReadErrors(cast(Literal["error", "skip"], self.on_bad_line))
         format = FORMATS[self.read_as]

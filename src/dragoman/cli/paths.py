@@ -27,8 +27,9 @@ _SHORT_NAME = re.compile(r"[\w-]{3,}\.[a-z]")  # main.c; not a.k.a, p.m
 _INITIALS = re.compile(r"(?:\w\.){2,}\w{1,2}")  # U.S.SR
 
 
-def as_text() -> str:
-    return "To translate the words themselves, pipe them in: echo WORDS | dragoman translate MODEL"
+def as_text(command: str = "translate") -> str:
+    what = "translate the words themselves" if command == "translate" else "read the words themselves"
+    return f"To {what}, pipe them in: echo WORDS | dragoman {command} MODEL"
 
 
 def exists(name: str) -> bool:
@@ -38,13 +39,13 @@ def exists(name: str) -> bool:
         return False
 
 
-def refuse_path(text: str) -> None:
+def refuse_path(text: str, command: str = "translate") -> None:
     """Raise an error for a text that was probably meant to name a file."""
     if is_two_files(text) and all(exists(name.strip()) for name in text.split(",")):
-        raise DataError(f"{text} names two files; give the one to translate")
+        raise DataError(f"{text} names two files; give the one to {command}")
     if looks_like_path(text):
         shown = text if text == text.strip() else repr(text)
-        raise DataError(f"{shown} does not exist; check the path. {as_text()}")
+        raise DataError(f"{shown} does not exist; check the path. {as_text(command)}")
 
 
 def looks_like_path(text: str) -> bool:

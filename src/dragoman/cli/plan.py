@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from dragoman.cli.options import AsJson, ReadingOptions, console, given_only, hint, new_table, with_reading_options
+from dragoman.cli.options import (
+    AsJson,
+    ReadingOptions,
+    column_from,
+    columns_from,
+    console,
+    given_only,
+    hint,
+    new_table,
+    with_reading_options,
+)
 
 if TYPE_CHECKING:
     from dragoman.tasks.planning import Speed
@@ -24,6 +34,8 @@ def plan(
     task: Annotated[str | None, typer.Option(help="translation (default), or another task of `train`.")] = None,
     architecture: Annotated[str | None, typer.Option(help="transformer (default), gru-attention, lstm ...")] = None,
     recipe: Annotated[str | None, typer.Option(help="modern (default) or thesis.")] = None,
+    text: Annotated[str | None, typer.Option(help="Columns that hold the text: 2 or title,body.")] = None,
+    label: Annotated[str | None, typer.Option(help="Column that holds the label.")] = None,
     as_json: AsJson = False,
     *,
     reading: ReadingOptions,
@@ -43,7 +55,7 @@ def plan(
         "architecture": architecture,
         "recipe": recipe,
         "stopping": {"budget": budget},
-        "data": reading.settings(),
+        "data": {**reading.settings(), "text": columns_from(text), "label": column_from(label)},
     }
     given, asked = read_settings(files, given_only(options), defaults={"stopping": {"budget": "1h"}})
     chosen = find_task(asked.task)
@@ -73,6 +85,8 @@ def plan(
         ("--task", task),
         ("--architecture", architecture),
         ("--recipe", recipe),
+        ("--text", text),
+        ("--label", label),
         ("--budget", within),
     ):
         command += [option, str(value)] if value else []

@@ -77,7 +77,7 @@ def translate(
     translator = Translator.load(model)
     choose_engine(one_text)
     number, unseen = 0, Counter[str]()
-    with _written(out, None if one_text else given.given) as file:
+    with written_output(out, None if one_text else given.given) as file:
         for lines in given.chunks():
             prefixes = None if prefix is None else [prefix] * len(lines)
             for line, translation in zip(lines, translator.translations(lines, choice, prefixes), strict=True):
@@ -102,7 +102,7 @@ def _warn(translation: Translation, place: str, line: str, unseen: Counter[str])
 
 
 @contextmanager
-def _written(out: Path | None, source: str | None) -> Iterator[TextIO]:
+def written_output(out: Path | None, source: str | None) -> Iterator[TextIO]:
     """Open standard output, or a file that is replaced when it is complete."""
     from dragoman.data.output import write_text_atomically
 

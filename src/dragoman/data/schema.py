@@ -19,6 +19,7 @@ from dragoman.graph import Array
 SCHEMAS = {  # by their name in a prepared dataset
     "pairs": "dragoman.data.pair_encoding:Encoding",
     "labelled texts": "dragoman.data.labelled_texts:LabelledTexts",
+    "numbered texts": "dragoman.data.labelled_texts:NumberedTexts",
     "tagged words": "dragoman.data.tagged_words:TaggedWords",
 }
 

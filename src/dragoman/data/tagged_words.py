@@ -53,7 +53,7 @@ class TaggedWords(Schema):
         tags = chain.from_iterable(text.split(SEPARATOR) for text in texts("tags"))
         both = zip(texts("sentence"), texts("tags"), strict=True)
         lexicon = Lexicon.learn((sentence.split(SEPARATOR), tags.split(SEPARATOR)) for sentence, tags in both)
-        return {"sentence": pieces, "tags": Classes.learn(tags), "words": lexicon}
+        return {"sentence": pieces, "tags": Classes.learn((tag,) for tag in tags), "words": lexicon}
 
     def rewrite(self, work: Path, parts: Array) -> None:
         """Move sentences with a tag that no training sentence has into the training part."""

@@ -11,7 +11,7 @@ import numpy as np
 from dragoman.batch import Batch
 from dragoman.engines import fused_step
 from dragoman.engines.compute import fast_compute
-from dragoman.errors import ShapeError
+from dragoman.errors import ConfigurationError, ShapeError
 from dragoman.graph import (
     Array,
     GradientReducer,
@@ -23,7 +23,15 @@ from dragoman.graph import (
 )
 from dragoman.layers import ForwardContext, Perceptron
 from dragoman.loss.regularization import Regularization
-from dragoman.operations import cross_entropy, linear_cross_entropy, log_error, mean_squared_error, reshape
+from dragoman.operations import (
+    cross_entropy,
+    linear,
+    linear_cross_entropy,
+    log_error,
+    logistic_log_error,
+    mean_squared_error,
+    reshape,
+)
 from dragoman.operations.shapes import check_shapes
 
 
@@ -89,6 +97,11 @@ class CrossEntropy:
 
     def of_layer(self, x: Value, layer: Perceptron, batch: Batch, total: float | None = None) -> tuple[Value, float]:
         """The same of the logits that a last layer makes of x."""
+        if layer.activation != "identity":
+            raise ConfigurationError(
+                f"the outputs of this network go through output_activation='{layer.activation}', so they are no "
+                "logits; cross-entropy needs 'identity'"
+            )
         return linear_cross_entropy(
             x,
             layer.weights,
@@ -111,15 +124,34 @@ class MeanSquaredError:
 
 @dataclass(frozen=True)
 class LogError:
-    """For one probability per output (4.1.1), [N] or [N, L]; right are those on the target's side of one half."""
+    """For one probability per output (4.1.1), [N] or [N, L]; right are those on the target's side of one half.
+
+    One output [N, 1] may also have targets [N].
+    """
 
     def __call__(self, outputs: Value, batch: Batch, total: float | None = None) -> tuple[Value, float]:
-        targets, weights = _targets(batch), batch.loss_weights
+        targets, weights = _like(_targets(batch), outputs), batch.loss_weights
         error = log_error(outputs, targets=targets, weights=weights, total=total)
-        if ((targets != 0) & (targets != 1)).any():
-            return error, math.nan  # shares, not labels
-        right = ((value_of(outputs).real > 0.5) == (targets > 0.5)).reshape(len(targets), -1).mean(axis=1)
-        return error, float(right.sum() if weights is None else weights @ right)
+        return error, _hits(value_of(outputs).real > 0.5, targets, weights)
+
+    def of_layer(self, x: Value, layer: Perceptron, batch: Batch, total: float | None = None) -> tuple[Value, float]:
+        """The same of the logistic function of a last layer's logits, which never rounds to 0 or 1."""
+        z = linear(x, layer.weights, layer.biases, transposed=layer.transposed)
+        targets, weights = _like(_targets(batch), z), batch.loss_weights
+        error = logistic_log_error(z, targets=targets, weights=weights, total=total)
+        return error, _hits(value_of(z).real > 0, targets, weights)
+
+
+def _like(targets: Array, outputs: Value) -> Array:
+    return targets[:, None] if targets.ndim == 1 and outputs.shape[1:] == (1,) else targets
+
+
+def _hits(predicted: Array, targets: Array, weights: Array | None) -> float:
+    """The weighted number of targets predicted right; NaN if they are shares, not labels."""
+    if ((targets != 0) & (targets != 1)).any():
+        return math.nan
+    right = (predicted == (targets > 0.5)).reshape(len(targets), -1).mean(axis=1)
+    return float(right.sum() if weights is None else weights @ right)
 
 
 @dataclass(frozen=True)
@@ -156,7 +188,8 @@ class LossIndex:
     def evaluate(self, network: Differentiable, batch: Batch) -> Loss:
         """The loss of a batch, nothing recorded and nothing dropped."""
         with fast_compute():
-            error, hits = self.error(network.plain(batch), batch)
+            found = self._logistic_error(network.plain, batch)
+            error, hits = self.error(network.plain(batch), batch) if found is None else found
         return self._loss(network, float(error), hits, batch.weight)
 
     def differentiate(
@@ -186,9 +219,19 @@ class LossIndex:
         if isinstance(self.error, CrossEntropy) and isinstance(network, Layered):
             error, hits = self.error.of_layer(*network.before_output(batch, run), batch, total)
         else:
-            error, hits = self.error(network(batch, run), batch, total)
+            logistic = self._logistic_error(network, batch, run, total)
+            error, hits = self.error(network(batch, run), batch, total) if logistic is None else logistic
         backpropagate(error, share)
         return float(error), hits
+
+    def _logistic_error(
+        self, network: Any, batch: Batch, run: ForwardContext | None = None, total: float | None = None
+    ) -> tuple[Value, float] | None:
+        """The log error from logits, if the network's outputs are their logistic function."""
+        if not isinstance(self.error, LogError) or not isinstance(network, Layered):
+            return None
+        x, layer = network.before_output(batch, run)
+        return self.error.of_layer(x, layer, batch, total) if layer.activation == "logistic" else None
 
     def regularized(
         self, network: Differentiable, error: float, hits: float, positions: float, gradient: Array

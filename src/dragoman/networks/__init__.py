@@ -4,6 +4,7 @@ from dragoman.networks.architectures import (
     ARCHITECTURES,
     ENCODERS,
     LANGUAGE_MODELS,
+    TEXT_ENCODERS,
     AnyEncoder,
     AnyEncoderConfiguration,
     AnyLanguageModel,
@@ -12,6 +13,11 @@ from dragoman.networks.architectures import (
     ModelConfiguration,
     ModelSettings,
     SequenceModel,
+)
+from dragoman.networks.bag import (
+    Bag,
+    BagConfiguration,
+    BagSettings,
 )
 from dragoman.networks.custom import (
     ClassTokenConfiguration,
@@ -73,11 +79,15 @@ __all__ = [
     "ENCODERS",
     "LANGUAGE_MODELS",
     "PRESETS",
+    "TEXT_ENCODERS",
     "AnyEncoder",
     "AnyEncoderConfiguration",
     "AnyLanguageModel",
     "AnyLanguageModelConfiguration",
     "Architecture",
+    "Bag",
+    "BagConfiguration",
+    "BagSettings",
     "ClassTokenConfiguration",
     "ClassTokenEncoder",
     "Configuration",

@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
+from dragoman.networks.bag import Bag, BagConfiguration, BagSettings
 from dragoman.networks.encoder import Encoder, EncoderConfiguration, EncoderSettings
 from dragoman.networks.encoder_decoder import EncoderDecoder, RecurrentConfiguration, RecurrentSettings
 from dragoman.networks.language_model import LanguageModel, LanguageModelConfiguration, LanguageModelSettings
@@ -56,7 +57,7 @@ class Architecture(Generic[C, N]):
     presets: Mapping[str, Mapping[str, int]]
     named: Mapping[str, Any] = field(default_factory=dict)
 
-    def configured(self, settings: Mapping[str, Any], sizes: Mapping[str, int]) -> C:
+    def configured(self, settings: Mapping[str, Any], sizes: Mapping[str, Any]) -> C:
         """What is chosen, with the sizes that the data decide, by their names in the configuration.
 
         A translator has source_vocabulary and target_vocabulary; an encoder vocabulary or inputs, and outputs;
@@ -92,6 +93,15 @@ ENCODERS: dict[str, Architecture[AnyEncoderConfiguration, AnyEncoder]] = {
         )
         for cell in CELLS
     },
+}
+BAG_PRESETS: dict[str, dict[str, int]] = {
+    "small": {"ngrams": 2, "buckets": 1 << 18},
+    "medium": {"ngrams": 2, "buckets": 1 << 20},
+    "large": {"ngrams": 3, "buckets": 1 << 21},
+}
+TEXT_ENCODERS: dict[str, Architecture[Any, Any]] = {
+    "bag": Architecture(BagSettings, BagConfiguration, Bag, BAG_PRESETS),
+    **ENCODERS,
 }
 LANGUAGE_MODELS: dict[str, Architecture[AnyLanguageModelConfiguration, AnyLanguageModel]] = {
     "transformer": Architecture(LanguageModelSettings, LanguageModelConfiguration, LanguageModel, PRESETS),

@@ -8,7 +8,6 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from dragoman.batch import Batch
-from dragoman.errors import ConfigurationError
 from dragoman.graph import Array, Value, value_of
 from dragoman.layers import ForwardContext, Perceptron
 from dragoman.networks.network import Configuration, Network
@@ -58,11 +57,6 @@ class EncodingNetwork(Network):
 
     def before_output(self, batch: Batch, run: ForwardContext | None = None) -> tuple[Value, Perceptron]:
         """What the last layer reads, and that layer: for errors that are computed from logits."""
-        if self.output.activation != "identity":
-            raise ConfigurationError(
-                f"the outputs of this network go through output_activation='{self.output.activation}', so they are no "
-                "logits; cross-entropy needs 'identity'"
-            )
         return self._read(batch, run or ForwardContext())[1], self.output
 
     def features(self, batch: Batch) -> tuple[Array, Array]:

@@ -4,7 +4,13 @@ from dragoman.operations.activations import ACTIVATIONS, activate
 from dragoman.operations.attention import Padding, attend, attend_cross, attend_self, attend_step, attention_weights
 from dragoman.operations.dropout import Dropout, DropoutKey, drop
 from dragoman.operations.embedding import embed
-from dragoman.operations.errors import cross_entropy, linear_cross_entropy, log_error, mean_squared_error
+from dragoman.operations.errors import (
+    cross_entropy,
+    linear_cross_entropy,
+    log_error,
+    logistic_log_error,
+    mean_squared_error,
+)
 from dragoman.operations.linear import linear
 from dragoman.operations.normalization import add_normalize, normalize
 from dragoman.operations.pooling import attention_pool, max_rows, mean_rows
@@ -54,6 +60,7 @@ __all__ = [
     "linear",
     "linear_cross_entropy",
     "log_error",
+    "logistic_log_error",
     "lstm",
     "max_rows",
     "mean_rows",

@@ -139,6 +139,36 @@ def log_error(
     return error, backward
 
 
+@operation
+def logistic_log_error(
+    z: Array, *, targets: Array, weights: Array | None = None, total: float | None = None
+) -> tuple[Array, Backward]:
+    """The log error of y = 1 / (1 + exp(-z)), from the logits z: log_error(activate(z, "logistic"))   (thesis, (4.1.1))
+
+    -(t log y + (1 - t) log(1 - y)) = log(1 + exp(z)) - t z, which stays finite where y rounds to 0 or to 1
+
+    z, targets [N, ...], targets between 0 and 1   weights and total as for mean_squared_error
+    """
+    check_shapes("logistic_log_error", **_same_axes(z, targets, weights, "z"))
+    if ((targets < 0) | (targets > 1)).any():
+        raise LabelError("logistic_log_error compares with probabilities: targets must lie between 0 and 1")
+    targets = targets.astype(z.real.dtype)
+    factor = _factor(z, weights, total)
+    above = z.real > 0
+    with np.errstate(all="ignore"):  # what overflows is told below, once
+        small = np.exp(np.where(above, -z, z))  # exp(-|z|)
+        error = np.asarray((factor * (np.where(above, z, 0) + np.log1p(small) - targets * z)).sum())
+    check_finite("the log error", error)
+
+    def backward(derror: Array) -> Array:
+        """w (y - t)                     (4.1.1) with the derivative of the logistic function, y (1 - y)"""
+        y = np.where(above, 1, small) / (1 + small)
+        dz: Array = factor * (y - targets) * derror
+        return dz
+
+    return error, backward
+
+
 def _factor(y: Array, weights: Array | None, total: float | None) -> Array:
     """[N, 1, ...] what the error of each element is multiplied by: w_i / (sum_i w_i * elements of a row)."""
     w = np.ones(len(y), y.real.dtype) if weights is None else weights.astype(y.real.dtype)
@@ -148,6 +178,6 @@ def _factor(y: Array, weights: Array | None, total: float | None) -> Array:
     return factor.reshape(-1, *[1] * (y.ndim - 1))
 
 
-def _same_axes(y: Array, targets: Array, weights: Array | None) -> dict[str, tuple[Array | None, str]]:
+def _same_axes(y: Array, targets: Array, weights: Array | None, name: str = "y") -> dict[str, tuple[Array | None, str]]:
     axes = "abcdef"[: y.ndim]
-    return {"y": (y, " ".join(axes)), "targets": (targets, " ".join(axes)), "weights": (weights, axes[:1])}
+    return {name: (y, " ".join(axes)), "targets": (targets, " ".join(axes)), "weights": (weights, axes[:1])}

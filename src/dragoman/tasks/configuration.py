@@ -74,6 +74,7 @@ class LossSettings(Configuration):
     smoothing: Fraction = 0.0
     regularization: Literal["none", "l1", "l2"] = "none"
     coefficient: float = Field(default=0.0, ge=0)
+    class_weights: Literal["none", "balanced"] = "none"
 
 
 class OptimizerSettings(Configuration):
@@ -181,7 +182,7 @@ def configuration(given: Mapping[str, Any], where: str = "the settings") -> Trai
     if preset is not None:
         _one_of("preset", preset, architecture.presets)
     size = {} if preset is None else architecture.presets[preset]
-    from_recipe = recipe_for(task, recipe, preset, architecture.settings.model_fields)
+    from_recipe = recipe_for(task, recipe, preset, architecture.settings.model_fields, name)
     named = {"architecture": name, "network": architecture.named}
     found = _whole(merged(from_recipe, {"network": size}, named, given), where)
     _check_scores("checkpoints.best_by", [found.checkpoints.best_by], ("error", "accuracy", *task.scores), where)

@@ -42,7 +42,7 @@ def choose_size(given: Mapping[str, Any], dataset: Dataset, base: ModelMetadata 
         if name in shape and value != shape[name]:
             raise ConfigurationError(f"network.{name} is {shape[name]!r} in {model}; it cannot change")
     decided = {"architecture": base.architecture, "network": shape} | ({"preset": base.preset} if base.preset else {})
-    tuning = fine_tuning_for(task, recipe, base.preset)
+    tuning = fine_tuning_for(task, recipe, base.preset, base.architecture)
     if not judged:
         tuning = {name: section for name, section in tuning.items() if name != "stopping"}
     return configuration(merged(decided, tuning, given))

@@ -43,26 +43,29 @@ TRANSLATION_BY_PRESET: dict[str, dict[str, dict[str, Any]]] = {  # what differs 
 }
 
 
-FINE_TUNING_RATE = 0.03  # share of the rate of a training from scratch
 FINE_TUNING_EPOCHS = 10
 FINE_TUNING_PATIENCE = 3
 
 
-def fine_tuning_for(task: Task, name: str, preset: str | None) -> dict[str, Any]:
+def fine_tuning_for(task: Task, name: str, preset: str | None, architecture: str) -> dict[str, Any]:
     """What differs from a recipe when training starts from a trained model."""
     if name != "modern":
         return {}
-    rate = recipe_for(task, name, preset, ())["optimizer"]["rate"]
+    rate = recipe_for(task, name, preset, (), architecture)["optimizer"]["rate"]
     return {
-        "optimizer": {"rate": round(FINE_TUNING_RATE * rate, 12)},
+        "optimizer": {"rate": round(task.fine_tuning_rate * rate, 12)},
         "stopping": {"patience": FINE_TUNING_PATIENCE},
     }
 
 
-def recipe_for(task: Task, name: str, preset: str | None, chosen: Collection[str]) -> dict[str, Any]:
+def recipe_for(task: Task, name: str, preset: str | None, chosen: Collection[str], architecture: str) -> dict[str, Any]:
     """The settings of a recipe at a size; of its network's settings those that the architecture knows."""
     settings: dict[str, Any] = {}
-    for layer in (task.recipes[name], task.recipes_by_preset.get(name, {}).get(preset or "", {})):
+    for layer in (
+        task.recipes[name],
+        task.recipes_by_preset.get(name, {}).get(preset or "", {}),
+        task.recipes_by_architecture.get(name, {}).get(architecture, {}),
+    ):
         settings = {**settings, **{part: {**settings.get(part, {}), **values} for part, values in layer.items()}}
     network = {key: value for key, value in settings.get("network", {}).items() if key in chosen}
     return {**settings, "network": network}

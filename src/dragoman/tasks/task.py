@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from dragoman.data.dataset import Dataset
+from dragoman.data.dataset import Dataset, Part
 from dragoman.data.schema import Encoders
 from dragoman.errors import ConfigurationError
 from dragoman.loss import CrossEntropy
@@ -89,8 +89,9 @@ class Task(ABC):
     samples        what its samples are called in messages
     data           the section `data` of its configuration
     architectures  its networks, by name
-    architecture   the one that is taken unless another is given
-    recipes        settings that belong together, by name, and what differs at a preset
+    architecture   the name of the one that is taken unless another is asked for
+    recipes        settings that belong together, by name, and what differs at a preset and for an architecture
+    fine_tuning_rate  the share of a recipe's rate that fine-tuning takes
     scores         what can be measured at evaluations besides error and accuracy
     metadata       model.json
     fields         of its samples, and the encoders that the model directory keeps
@@ -104,6 +105,8 @@ class Task(ABC):
     architecture: ClassVar[str] = "transformer"
     recipes: ClassVar[Mapping[str, Mapping[str, Any]]]
     recipes_by_preset: ClassVar[Mapping[str, Mapping[str, Mapping[str, Any]]]] = {}
+    recipes_by_architecture: ClassVar[Mapping[str, Mapping[str, Mapping[str, Any]]]] = {}
+    fine_tuning_rate: ClassVar[float] = 0.03
     scores: ClassVar[tuple[str, ...]] = ()
     metadata: ClassVar[type[ModelMetadata]]
     fields: ClassVar[tuple[str, ...]]
@@ -130,8 +133,8 @@ class Task(ABC):
         return dataset, 0
 
     @abstractmethod
-    def sizes(self, encoders: Encoders) -> dict[str, int]:
-        """What the configuration of a network takes from the data: sizes of vocabularies, number of classes."""
+    def sizes(self, encoders: Encoders) -> dict[str, Any]:
+        """What the configuration of a network takes from the data: sizes of vocabularies, outputs, their activation."""
 
     def report(self, dataset: Dataset) -> str:
         """What the data are, in a sentence."""
@@ -180,6 +183,10 @@ class Task(ABC):
     def plain_error(self, settings: TrainingConfiguration, dataset: Dataset) -> Error:
         """What evaluations measure: the same without smoothing."""
         return CrossEntropy()
+
+    def part(self, dataset: Dataset, name: str, settings: TrainingConfiguration) -> Part:
+        """A part to train or to validate on; where samples weigh differently, its batches say so."""
+        return dataset.part(name)
 
     def start(  # noqa: B027
         self, network: Any, settings: TrainingConfiguration, dataset: Dataset, resumed: bool, tell: Tell

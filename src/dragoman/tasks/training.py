@@ -105,7 +105,7 @@ class ModelTraining:
         s, optimizer = self.settings, self.settings.optimizer
         return Training(
             self.network,
-            BatchStream(self.dataset.part("training"), components.batching(optimizer), s.seed),
+            BatchStream(self.task.part(self.dataset, "training", s), components.batching(optimizer), s.seed),
             components.optimizer(optimizer),
             components.schedule(optimizer),
             components.stopping(s.stopping),
@@ -139,7 +139,7 @@ class ModelTraining:
         return plan
 
     def _validation(self) -> Validation | None:
-        s, part = self.settings, self.dataset.part("validation")
+        s, part = self.settings, self.task.part(self.dataset, "validation", self.settings)
         if not len(part):
             return None
         return Validation(

@@ -18,7 +18,7 @@ from typing import IO, BinaryIO, Literal, Protocol, TextIO
 
 import numpy as np
 
-from dragoman.data.output import written, written_text
+from dragoman.data.output import write_atomically, write_text_atomically
 from dragoman.errors import ConfigurationError, DataError
 from dragoman.graph import Array
 from dragoman.tasks.features import TextFeatures
@@ -48,10 +48,10 @@ def written_vectors(path: Path, level: Level) -> Iterator[Writer]:
         with tempfile.TemporaryFile() as spool:
             arrays = NpzWriter(spool, level)
             yield arrays
-            with written(path) as file:
+            with write_atomically(path) as file:
                 arrays.finish(file)
         return
-    with written_text(path) as text:
+    with write_text_atomically(path) as text:
         yield TsvWriter(text, level)
 
 

@@ -21,13 +21,13 @@ def read_jsonl(source: Source, layout: Layout, problems: ReadErrors) -> Iterator
         except Unusable as why:
             problems.add(why.reason, source.shown, line, text, why.detail)
             continue
-        if record := make_record(values, layout.fields, source.shown, line, problems):
+        if record := make_record(layout.joined(values), layout.fields, source.shown, line, problems):
             yield record
 
 
 def _keys(layout: Layout, source: Source) -> list[str]:
     keys = [key for key in layout.columns or layout.fields if isinstance(key, str)]
-    if len(keys) != len(layout.fields):
+    if len(keys) != len(layout.fields_of_columns):
         raise ConfigurationError(f"{source.shown}: JSON has no column numbers; give the keys instead")
     return keys
 
@@ -46,7 +46,9 @@ def _values(text: str, keys: Sequence[str], layout: Layout) -> list[str]:
     try:
         if layout.kind == "tagged":
             return _tagged(*(get_nested(found, key) for key in keys))
-        return [as_text(get_nested(found, key), field) for key, field in zip(keys, layout.fields, strict=True)]
+        return [
+            as_text(get_nested(found, key), field) for key, field in zip(keys, layout.fields_of_columns, strict=True)
+        ]
     except KeyError as missing:
         raise Unusable(f"no key {missing}", f"expected {', '.join(keys)}") from None
 

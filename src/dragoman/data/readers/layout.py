@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -29,6 +30,7 @@ class Layout:
                Lines: the keys. None: those named like the fields, in JSON Lines, Parquet and tables with a header
                (`reference` is read as `target`); otherwise the first ones. In JSON Lines and Parquet a dotted name
                such as "translation.en" refers to nested objects.
+               Of labelled texts the first column is the label, the others are the text, joined by spaces.
                Other columns, such as an attribution, are ignored. If no columns are chosen, every row must have as
                many columns as the first, because an extra tab would shift a sentence unnoticed.
     header     whether the first line of a table is a header; None: it is if columns are given by name
@@ -44,7 +46,8 @@ class Layout:
     def __post_init__(self) -> None:
         if self.kind not in FIELDS:
             raise ConfigurationError(f"unknown kind of record '{self.kind}'; available: {', '.join(FIELDS)}")
-        if self.columns is not None and len(self.columns) != len(self.fields):
+        several = self.kind == "labelled" and self.columns is not None and len(self.columns) > len(self.fields)
+        if self.columns is not None and len(self.columns) != len(self.fields) and not several:
             raise ConfigurationError(
                 f"{len(self.columns)} columns given; {self.kind} need {len(self.fields)}: {', '.join(self.fields)}"
             )
@@ -55,6 +58,19 @@ class Layout:
     @property
     def fields(self) -> tuple[str, ...]:
         return FIELDS[self.kind]
+
+    @property
+    def fields_of_columns(self) -> tuple[str, ...]:
+        """The field that each chosen column belongs to: of labelled texts, the last one may have several."""
+        more = 0 if self.columns is None else len(self.columns) - len(self.fields)
+        return self.fields + self.fields[-1:] * more
+
+    def joined(self, values: Sequence[str]) -> list[str]:
+        """The value of each field from those of the columns."""
+        last = len(self.fields) - 1
+        if len(values) <= last + 1:
+            return list(values)
+        return [*values[:last], " ".join(value.strip() for value in values[last:] if value.strip())]
 
     @property
     def has_header(self) -> bool:
@@ -114,11 +130,20 @@ def get_nested(value: Any, path: str) -> Any:
 
 
 def as_text(value: Any, field: str) -> str:
-    """Convert a value to text: None becomes empty, and an integer is allowed as a label."""
+    """Convert a value to text: None becomes empty.
+
+    A label may also be a number, true or false, or a list of labels, which stays JSON.
+    """
     if value is None:
         return ""
-    if field == "label" and isinstance(value, int) and not isinstance(value, bool):
+    if field == "label" and isinstance(value, bool):
+        return str(value).lower()
+    if field == "label" and isinstance(value, int | float):
         return str(value)
+    if field == "label" and isinstance(value, list):
+        if not all(isinstance(each, str | int) for each in value):
+            raise Unusable("not a list of labels", "every label is a string or a whole number")
+        return json.dumps([as_text(each, field) for each in value], ensure_ascii=False)
     if not isinstance(value, str):
         raise Unusable("not a string", f"the {field} is a {type(value).__name__}")
     if len(value) > LONGEST_LINE:

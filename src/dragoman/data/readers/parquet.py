@@ -21,14 +21,28 @@ def read_parquet(source: Source, layout: Layout, problems: ReadErrors) -> Iterat
     for values in _rows(source, layout):
         row += 1
         try:
-            texts = [as_text(value, field) for value, field in zip(values, layout.fields, strict=True)]
+            texts = [as_text(value, field) for value, field in zip(values, layout.fields_of_columns, strict=True)]
         except Unusable as why:
             problems.add(why.reason, source.shown, row, repr(values), why.detail)
             continue
-        if record := make_record(texts, layout.fields, source.shown, row, problems):
+        if record := make_record(layout.joined(texts), layout.fields, source.shown, row, problems):
             yield record
     if not row:
         raise DataError(f"{source.shown} is empty; expected at least one row")
+
+
+def parquet_head(source: Source, rows: int) -> tuple[list[str], list[list[Any]]]:
+    """The names of the columns, and the values of the first rows."""
+    parquet = require_extra("pyarrow.parquet", source.shown, "Parquet")
+    pyarrow = require_extra("pyarrow", source.shown, "Parquet")
+    with source.open() as stream:
+        try:
+            file = parquet.ParquetFile(stream, pre_buffer=False, buffer_size=1 << 16)
+            names = list(file.schema_arrow.names)
+            batch = next(file.iter_batches(rows, use_threads=False), None)
+        except (pyarrow.ArrowException, OSError, UnicodeError, MemoryError) as error:
+            raise DataError(f"{source.shown} cannot be read as Parquet: {str(error)[:200]}") from None
+    return names, [] if batch is None else [[row[name] for name in names] for row in batch.to_pylist()]
 
 
 def _rows(source: Source, layout: Layout) -> Iterator[tuple[Any, ...]]:

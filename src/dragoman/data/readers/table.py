@@ -101,7 +101,7 @@ def _records(rows: Iterator[Row], source: Source, layout: Layout, problems: Read
             problems.add("an empty line", file, line)
         elif len(row) < needed or (len(row) != width and layout.columns is None):
             problems.add("wrong number of columns", file, line, "\t".join(row), _expected(row, needed, width))
-        elif record := make_record([row[column] for column in columns], fields, file, line, problems):
+        elif record := make_record(layout.joined([row[column] for column in columns]), fields, file, line, problems):
             yield record
     if header and not rows_below and not problems:
         raise DataError(f"{file} has a header but no rows; expected at least one")

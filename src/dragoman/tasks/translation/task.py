@@ -71,7 +71,7 @@ class Translation(Task):
         before = None if saved is None else saved.start.replay or 0
         return with_replay(dataset, base, asked.seed, asked.start.replay, before, tell)
 
-    def sizes(self, encoders: Encoders) -> dict[str, int]:
+    def sizes(self, encoders: Encoders) -> dict[str, Any]:
         return {"source_vocabulary": encoders["source"].size, "target_vocabulary": encoders["target"].size}
 
     def report(self, dataset: Dataset) -> str:

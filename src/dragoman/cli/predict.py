@@ -1,0 +1,75 @@
+"""dragoman predict: what a model says of texts, one line for each."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, TextIO
+
+import typer
+
+from dragoman.cli.engine import choose_engine
+from dragoman.cli.options import Encoding, Header, OnBadLine
+from dragoman.cli.translate import written_output
+from dragoman.errors import ConfigurationError
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A directory that `dragoman train` wrote.")],
+    text: Annotated[
+        str | None,
+        typer.Argument(metavar="[TEXT]", help="A text, or a file of lines or a table; default: standard input."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Output file; it is replaced only when complete.")] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Also say which words decided.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line, with everything.")] = False,
+    format: Annotated[
+        str | None,
+        typer.Option(help="Format of a file: plain (line by line), tsv, csv, jsonl or parquet; default: by extension."),
+    ] = None,
+    column: Annotated[
+        str | None,
+        typer.Option(help="Column of a table that holds the text, by number from 1 or by name; default: the first."),
+    ] = None,
+    header: Header = None,
+    encoding: Encoding = None,
+    on_bad_line: OnBadLine = None,
+) -> None:
+    """Predict classes or numbers for a text, a file line by line, a column of a table, or standard input."""
+    from dragoman.cli.inputs import UTF_8, Input
+    from dragoman.tasks.model import load_metadata
+    from dragoman.tasks.task import find_task, wrong_command
+
+    given = Input(
+        "-" if text is None else text,
+        format,
+        column,
+        on_bad_line or "error",
+        header,
+        encoding or UTF_8,
+        command="predict",
+        key="text",
+    )
+    task = find_task(load_metadata(model).task)
+    if task.command != "predict":
+        raise ConfigurationError(wrong_command(model, task.name))
+    found = task.load(model)
+    if explain and not hasattr(found, "explain"):
+        raise ConfigurationError(f"a model for {task.name} does not say which words decided; leave --explain out")
+    choose_engine(given.is_text)
+    with written_output(out, None if given.is_text else given.given) as file:
+        for lines in given.chunks():
+            for line, prediction in zip(lines, found.predict(lines), strict=True):
+                _write(line, prediction, found.explain(line) if explain else None, as_json, file)
+            file.flush()
+
+
+def _write(text: str, prediction: Any, explanation: Any, as_json: bool, file: TextIO) -> None:
+    if as_json:
+        found = {"text": text, **prediction.as_dict()}
+        if explanation is not None:
+            found["explanation"] = explanation.as_dict()
+        print(json.dumps(found, ensure_ascii=False), file=file)
+        return
+    why = "" if explanation is None else f"\t{explanation.line()}"
+    print(f"{prediction.line()}{why}", file=file)

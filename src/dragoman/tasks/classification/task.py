@@ -1,0 +1,101 @@
+"""The registration of classification."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
+
+from dragoman.analysis.task_report import TaskReport
+from dragoman.data.classes import Classes
+from dragoman.data.dataset import Dataset, Part
+from dragoman.data.schema import Encoders
+from dragoman.data.tokenizer import Tokenizer
+from dragoman.errors import ConfigurationError, DataError
+from dragoman.loss import CrossEntropy
+from dragoman.loss.index import Error, LogError
+from dragoman.tasks.classification.classifier import Classifier
+from dragoman.tasks.classification.settings import ClassifierMetadata, LabelData
+from dragoman.tasks.classification.text_task import TextTask
+from dragoman.tasks.classification.weights import WeightedPart, balanced_weights
+from dragoman.tasks.configuration import TrainingConfiguration
+
+SHOWN = 8  # classes in a sentence
+
+
+class Classification(TextTask):
+    """Texts with one class or several in, a classifier out."""
+
+    name = "classification"
+    number = False
+    kind = Classifier
+    data = LabelData
+    metadata = ClassifierMetadata
+    encoders: ClassVar[Mapping[str, type[Any]]] = {"text": Tokenizer, "label": Classes}
+
+    def sizes(self, encoders: Encoders) -> dict[str, Any]:
+        """Two classes have one output, the probability of the second one; several classes one output each."""
+        classes: Classes = encoders["label"]
+        logistic = classes.binary or classes.several
+        return {
+            "vocabulary": encoders["text"].size,
+            "outputs": classes.outputs,
+            "output_activation": "logistic" if logistic else "identity",
+        }
+
+    def report(self, dataset: Dataset) -> str:
+        classes: Classes = dataset.encoders["label"]
+        some = ", ".join(f"{n} {c:,}" for n, c in zip(classes.names[:SHOWN], classes.counts, strict=False))
+        more = f" and {len(classes.names) - SHOWN:,} more" if len(classes.names) > SHOWN else ""
+        kind = (
+            f"{len(classes.names):,} labels, any number of them each" if classes.several else f"{classes.size} classes"
+        )
+        return f"{super().report(dataset)}; {kind} ({some}{more})"
+
+    def warnings(self, dataset: Dataset, new: bool) -> Iterable[str]:
+        yield from super().warnings(dataset, new)
+        classes: Classes = dataset.encoders["label"]
+        single = [name for name, count in zip(classes.names, classes.counts, strict=True) if count == 1]
+        if single and new:
+            named = ", ".join(f"'{name}'" for name in single[:SHOWN]) + (" ..." if len(single) > SHOWN else "")
+            yield (
+                f"{len(single):,} of {classes.size:,} classes with a single training example ({named}): little can be "
+                "learnt from one; add examples, or merge it with another class"
+            )
+
+    def part(self, dataset: Dataset, name: str, settings: TrainingConfiguration) -> Part:
+        part = dataset.part(name)
+        if settings.loss.class_weights == "none":
+            return part
+        classes: Classes = dataset.encoders["label"]
+        if classes.several:
+            raise ConfigurationError(
+                "loss.class_weights = 'balanced' needs one class for each text; these have several, so leave it out"
+            )
+        return WeightedPart(dataset, part.samples, balanced_weights(classes))
+
+    def error(self, settings: TrainingConfiguration, dataset: Dataset) -> Error:
+        classes: Classes = dataset.encoders["label"]
+        return LogError() if classes.binary or classes.several else CrossEntropy(settings.loss.smoothing)
+
+    def plain_error(self, settings: TrainingConfiguration, dataset: Dataset) -> Error:
+        classes: Classes = dataset.encoders["label"]
+        return LogError() if classes.binary or classes.several else CrossEntropy()
+
+    def _check_kind(self, model: Any, several: bool) -> None:
+        if several and not model.classes.several:
+            raise DataError("these texts have several labels each, the model predicts one")
+
+    def evaluate(self, model: Any, samples: Sequence[Any]) -> TaskReport:
+        from dragoman.tasks.classification.testing import class_report
+
+        return class_report(model, samples)
+
+    def describe(self, dataset: Dataset, corpus: Any, base: Any) -> dict[str, Any]:
+        schema: Any = dataset.schema
+        return {**super().describe(dataset, corpus, base), "separator": schema.separator}
+
+    def model(self, network: Any, encoders: Encoders, metadata: Any) -> Classifier:
+        return Classifier(network, encoders, metadata)
+
+
+TASK = Classification()

@@ -1,0 +1,156 @@
+"""What classifiers and regressors have in common: texts in, the numbers before the last activation out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from dragoman.batch import Batch
+from dragoman.data.labelled_texts import TextEncoding
+from dragoman.data.schema import Encoders
+from dragoman.engines.compute import fast_compute
+from dragoman.errors import ConfigurationError, DataError
+from dragoman.graph import Array, value_of
+from dragoman.operations import linear
+from dragoman.tasks import model as directory_of
+from dragoman.tasks.task import wrong_command
+
+TOGETHER = 4096  # tokens of texts that are read at a time
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_WORD = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
+
+
+@dataclass(frozen=True)
+class WordEffect:
+    """A word of a text, and what its presence changes."""
+
+    word: str
+    effect: float
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Which words decided: for each word of a text, how much the output falls when it is left out.
+
+    of       what the effects are differences of: the log-odds of a class, or the predicted number
+    """
+
+    of: str
+    words: tuple[WordEffect, ...]
+
+    def strongest(self, count: int = 5) -> list[WordEffect]:
+        """The words that changed most, for or against."""
+        return sorted(self.words, key=lambda each: -abs(each.effect))[:count]
+
+    def line(self) -> str:
+        return "  ".join(f"{each.word} {each.effect:+.2f}" for each in self.strongest())
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"of": self.of, "words": [{"word": w.word, "effect": round(w.effect, 4)} for w in self.words]}
+
+
+class TextModel:
+    """A network that reads a text, its encoders, and what is known about them."""
+
+    task: ClassVar[str]
+
+    def __init__(self, network: Any, encoders: Encoders, metadata: Any) -> None:
+        self.network = network
+        self.encoders = dict(encoders)
+        self.metadata = metadata
+        self.directory: Path | None = None
+        self._encoding = TextEncoding(metadata.maximum, metadata.lowercase)
+
+    @property
+    def tokenizer(self) -> Any:
+        return self.encoders["text"]
+
+    # On disk
+
+    @classmethod
+    def train(cls, files: str | Path | Sequence[str | Path], /, out: str | Path | None = None, **settings: Any) -> Self:
+        """A model trained on files of texts and their targets; settings as in the configuration, sections as dicts.
+
+        Without `out` nothing is written to disk, and nothing can be resumed.
+        """
+        from dragoman.tasks.training import train_model
+
+        names = [files] if isinstance(files, str | Path) else list(files)
+        given = {**settings, "task": cls.task}
+        given["data"] = {"files": [str(name) for name in names], **dict(settings.get("data", {}))}
+        model: Self = train_model(given, None if out is None else Path(out))[0]
+        return model
+
+    @classmethod
+    def load(cls, directory: str | Path) -> Self:
+        place = Path(directory)
+        metadata = directory_of.load_metadata(place)
+        if metadata.task != cls.task:
+            raise ConfigurationError(wrong_command(place, metadata.task))
+        network = directory_of.load_network(metadata, place)
+        model = cls(network, directory_of.load_encoders(metadata, place), metadata)
+        model.directory = place
+        return model
+
+    def save(self, directory: str | Path) -> None:
+        """All that is needed to predict. Weights that are not finite are refused before anything is written."""
+        place = Path(directory)
+        directory_of.check_weights(self.network, place)
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            directory_of.save_encoders(self.encoders, place)
+            directory_of.save_network(self.network, place)
+            checksums = directory_of.encoder_checksums(self.encoders)
+            directory_of.save_metadata(self.metadata.model_copy(update={"encoders": checksums}), place)
+        except OSError as error:
+            raise DataError(f"{place} could not be written: {error}") from None
+
+    # Texts in, numbers out
+
+    def logits(self, texts: Sequence[str]) -> Array:
+        """[n, outputs] what the last layer computes, before its activation; the same for a text in any company."""
+        if isinstance(texts, str):
+            raise ConfigurationError("a list of texts is expected: [text]")
+        for text in texts:
+            if _SURROGATE.search(text):
+                raise DataError(f"a text holds half a character, left by a wrong decoding: {text[:60]!r}")
+        rows, _ = self._encoding.encode(texts, self.tokenizer)
+        found = np.zeros((len(rows), self.network.configuration.outputs), np.float64)
+        with fast_compute():
+            for items in _batches([len(row) for row in rows]):
+                x, layer = self.network.plain.before_output(Batch.pack([rows[i] for i in items]))
+                z = linear(x, layer.weights, layer.biases, transposed=layer.transposed)
+                found[items] = value_of(z)
+        return found
+
+    def _effects(self, text: str, measured: Any) -> list[tuple[str, float]]:
+        """Each word with how much `measured`, a function of logits, falls when it is left out."""
+        places = list(_WORD.finditer(text))
+        without = [text[: place.start()] + text[place.end() :] for place in places]
+        values = measured(self.logits([text, *without]))
+        return [(place.group(), float(values[0] - value)) for place, value in zip(places, values[1:], strict=True)]
+
+
+def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Texts of about the same length together, few enough at a time."""
+    batch: list[int] = []
+    tokens = 0
+    for i in sorted(range(len(lengths)), key=lambda i: lengths[i]):
+        if batch and tokens + lengths[i] > TOGETHER:
+            yield batch
+            batch, tokens = [], 0
+        batch.append(i)
+        tokens += lengths[i]
+    if batch:
+        yield batch
+
+
+def properties_of(metadata: Any) -> dict[str, str]:
+    """What `dragoman inspect` says of a classifier or a regressor."""
+    case = "capital letters as small ones" if metadata.lowercase else "capital letters as they are"
+    return {"reads": f"{metadata.maximum} tokens at most, {case}"}
