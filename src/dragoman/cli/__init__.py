@@ -17,6 +17,7 @@ from dragoman.cli import data, vectors
 from dragoman.cli.bench import bench
 from dragoman.cli.check import check
 from dragoman.cli.evaluate import evaluate
+from dragoman.cli.generate import generate
 from dragoman.cli.inspect import inspect
 from dragoman.cli.options import QUIET
 from dragoman.cli.plan import plan
@@ -63,7 +64,7 @@ def options(
         logging.getLogger("dragoman").setLevel(logging.DEBUG)
 
 
-for command in (train, translate, evaluate, inspect, plot, plan, check, bench):
+for command in (train, translate, generate, evaluate, inspect, plot, plan, check, bench):
     app.command()(command)
 app.add_typer(data.app, name="data")
 app.add_typer(vectors.app, name="vectors")

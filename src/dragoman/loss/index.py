@@ -153,10 +153,10 @@ class LossIndex:
     error: Error = CrossEntropy()
     regularization: Regularization | None = None
 
-    def evaluate(self, network: Differentiable, batch: Batch) -> Loss:
+    def evaluate(self, network: Differentiable, batch: Batch, run: ForwardContext | None = None) -> Loss:
         """The loss of a batch, nothing recorded and nothing dropped."""
         with fast_compute():
-            error, hits = self.error(network.plain(batch), batch)
+            error, hits = self.error(network.plain(batch, run), batch)
         return self._loss(network, float(error), hits, batch.weight)
 
     def differentiate(
