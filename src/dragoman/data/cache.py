@@ -97,9 +97,7 @@ def cached_dataset(
     given = [hashlib.sha256(encoder.to_json().encode()).hexdigest() for encoder in (encoders or {}).values()]
     settings = asdict(schema)  # type: ignore[call-overload]
     key = dataset_key(contents, schema.name, settings, how, sorted(held_out), given)
-    return cached(
-        key, Dataset, lambda place: prepare(samples, place, schema, splitting, held_out, encoders), directory
-    )
+    return cached(key, Dataset, lambda place: prepare(samples, place, schema, splitting, held_out, encoders), directory)
 
 
 def cached(key: str, found: Callable[[Path], D], made: Callable[[Path], D], directory: Path | None = None) -> D:

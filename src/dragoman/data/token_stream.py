@@ -227,8 +227,9 @@ class Windows(Part):
         return max(0, self.last - self.first - 1)
 
     def lengths(self) -> Array:
-        starts = self.context * self.samples
-        return np.minimum(self.context, self.predicted - starts)[:, None]
+        starts: Array = self.context * self.samples
+        lengths: Array = np.minimum(self.context, self.predicted - starts)
+        return lengths[:, None]
 
     def batch(self, items: Array) -> Batch:
         return self.windows(self.context * items)

@@ -112,7 +112,7 @@ class Tokenizer:
             return None
         table = np.full(max(map(ord, [*pieces, " "])) + 2, UNKNOWN, np.int32)
         for piece in pieces:
-            table[ord(piece)] = self.engine.token_to_id(piece)
+            table[ord(piece)] = self.engine.token_to_id(piece) or UNKNOWN
         table[ord(" ")] = table[ord(MARK)] if ord(MARK) < len(table) else UNKNOWN
         return table
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,7 @@ class Writing:
             logits, state = self.network.step(state, np.array([label]))
         return state, logits
 
-    def labels(self, method: Greedy | Sampling, number: int = 0) -> Iterator[tuple[int, float]]:
+    def labels(self, method: Greedy | Sampling, number: int = 0) -> Generator[tuple[int, float]]:
         """(label, its log-probability), one after the other, up to and with the end label.
 
         May be called again: every writing begins after the prompt.

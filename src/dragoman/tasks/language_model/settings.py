@@ -23,8 +23,8 @@ class StreamData(DataSettings):
                 None: it does
     """
 
-    format: Literal["plain"] | None = None  # type: ignore[assignment]
-    split: Literal["position"] = "position"  # type: ignore[assignment]
+    format: Literal["plain"] | None = None
+    split: Literal["position"] = "position"
     tokenizer: Kind = "characters"
     vocabulary: int | None = Field(default=None, ge=1)
     context: Annotated[int, Field(ge=1, le=LONGEST)] | None = None

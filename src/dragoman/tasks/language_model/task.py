@@ -76,10 +76,13 @@ class LanguageModelling(Task):
         )
 
     def save_testing(self, dataset: Dataset, directory: Path) -> None:
-        """The testing part as text."""
+        """The testing part as text, and how well models that only count predict it."""
+        from dragoman.tasks.language_model.evaluation import save_baselines
+
         with written_testing(directory, TESTING) as packed:
             for piece in dataset.text("testing"):  # type: ignore[attr-defined]
                 packed.write(piece.encode())
+        save_baselines(dataset, directory)  # type: ignore[arg-type]
 
     # Decisions
 
