@@ -21,15 +21,17 @@ class Writing:
     `window`, at most so many labels are looked back at: when it is full, its last half is read again as a sequence of
     its own. That is how networks go on beyond the positions they know.
 
-    numbers  [B] what random draws depend on besides the seed and the position: one for each sequence
+    ends  whether the end label may be written; a network that never saw one knows nothing about it
     """
 
-    def __init__(self, network: Any, prompt: Sequence[int] | Array, window: int | None = None) -> None:
+    def __init__(
+        self, network: Any, prompt: Sequence[int] | Array, window: int | None = None, ends: bool = True
+    ) -> None:
         if not len(prompt):
             raise ShapeError("a language model continues at least one label")
         if window is not None and window < 1:
             raise ConfigurationError(f"a window has at least one label, got {window}")
-        self.network, self.window = network, window
+        self.network, self.window, self.first = network, window, FIRST if ends else END + 1
         self.read = [int(label) for label in (prompt if window is None else prompt[-window:])]
         self.state, self.logits = self._read(self.read)
 
@@ -43,11 +45,13 @@ class Writing:
         """(label, its log-probability), one after the other, up to and with the end label.
 
         May be called again: every writing begins after the prompt.
+
+        number  what random draws depend on besides the seed and the position
         """
         state, logits, numbers = self.state, self.logits, np.array([number], np.int64)
         recent, t = list(self.read), 0
         while True:
-            label = int(method.choose(logits[:, FIRST:], t, numbers)[0]) + FIRST
+            label = int(method.choose(logits[:, self.first :], t, numbers)[0]) + self.first
             chosen = logits[:, label] - log_normalizer(logits)
             check_possible(chosen)
             yield label, float(chosen[0])

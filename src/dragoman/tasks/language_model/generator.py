@@ -132,7 +132,8 @@ class TextGenerator:
         def sample(number: int) -> Iterator[str]:
             with fast_compute():
                 if not writings:
-                    writings.append(Writing(self.network, labels, self.window))
+                    several = self.metadata.texts > 1  # else it has never seen an end
+                    writings.append(Writing(self.network, labels, self.window, ends=several))
             yield from self._written(writings[0], number, options)
 
         return [sample(number) for number in range(count)]

@@ -34,7 +34,10 @@ def decided(given: Mapping[str, Any], about: Mapping[str, Any]) -> dict[str, Any
     """What a text decides where it is left open."""
     tokens = training_tokens(about)
     preset = given.get("preset") or ("small" if tokens <= SMALL else "medium" if tokens <= MEDIUM else "large")
-    return {"preset": preset}
+    decided: dict[str, Any] = {"preset": preset}
+    if about["encoding"]["kind"] != "characters" and given.get("architecture", "transformer") == "transformer":
+        decided["network"] = {"tied": "output"}  # a table of many labels is learnt from both sides
+    return decided
 
 
 def training_tokens(about: Mapping[str, Any]) -> int:

@@ -175,9 +175,10 @@ class LanguageModelling(Task):
         return evaluate(model, "".join(samples))
 
     def next_commands(self, out: Path) -> list[str]:
-        place = shlex.quote(str(out))
-        found = [f'dragoman generate {place} "The "']
-        return [*found, f"dragoman evaluate {place}"] if self.load_testing(out) else found
+        place, lines = shlex.quote(str(out)), self.load_testing(out)
+        prompt = next((" ".join(line.split()[:3]) for line in lines if line.strip()), "")
+        found = [f"dragoman generate {place} {shlex.quote(prompt)}" if prompt else f"dragoman generate {place}"]
+        return [*found, f"dragoman evaluate {place}"] if lines else found
 
     # The model
 
