@@ -30,6 +30,8 @@ class Batch:
     first_row  the row of the whole batch at which this shard begins (dropout counts rows globally)
     per      what a target belongs to: every "position" or every "sample" (sequence); None: as many as there are tell
     first_sequence  the sequence of the whole batch at which this shard begins
+    continues  whether sequence i goes on where sequence i of the batch before ended, so that a recurrent network may
+             go on with its state; None: the sequences of different batches have nothing to do with each other
 
     The thesis's padded layout is the same thing with pad labels packed as ordinary rows of loss weight 0.
     """
@@ -42,6 +44,7 @@ class Batch:
     first_row: int = 0
     per: Literal["position", "sample"] | None = None
     first_sequence: int = 0
+    continues: bool | None = None
 
     def __post_init__(self) -> None:
         for name in ("labels", "offsets"):
@@ -148,6 +151,7 @@ class Batch:
             first_row=self.first_row + a,
             per=self.per,
             first_sequence=self.first_sequence + first,
+            continues=self.continues,
         )
         return part
 

@@ -18,11 +18,13 @@ from dragoman.cli.bench import bench
 from dragoman.cli.check import check
 from dragoman.cli.evaluate import evaluate
 from dragoman.cli.features import features
+from dragoman.cli.generate import generate
 from dragoman.cli.inspect import inspect
 from dragoman.cli.options import QUIET
 from dragoman.cli.plan import plan
 from dragoman.cli.plot import plot
 from dragoman.cli.predict import predict
+from dragoman.cli.score import score
 from dragoman.cli.streams import OutputError, UnreadOutput, discard_output, prepare_streams
 from dragoman.cli.train import train
 from dragoman.cli.translate import translate
@@ -65,7 +67,7 @@ def options(
         logging.getLogger("dragoman").setLevel(logging.DEBUG)
 
 
-for command in (train, translate, predict, features, evaluate, inspect, plot, plan, check, bench):
+for command in (train, translate, generate, score, predict, features, evaluate, inspect, plot, plan, check, bench):
     app.command()(command)
 app.add_typer(data.app, name="data")
 app.add_typer(vectors.app, name="vectors")

@@ -126,6 +126,9 @@ class BatchStream:
             self._plan = self._make_plan()
         items = self._plan[self.position]
         self.position += 1
+        return self._batch(items)
+
+    def _batch(self, items: Array) -> Batch:
         return self.samples.batch(items)
 
     def seek(self, seed: int, epoch: int, position: int) -> None:

@@ -11,10 +11,10 @@ import os
 import shutil
 import tempfile
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from dragoman.data.dataset import VERSION, Dataset, Samples, default_schema, described_splitting, prepare
 from dragoman.data.schema import Encoders, Schema
@@ -22,6 +22,7 @@ from dragoman.data.splits import Splitting
 from dragoman.errors import DataError, DragomanWarning
 
 CHUNK = 1 << 20
+D = TypeVar("D", bound=Dataset)
 
 logger = logging.getLogger(__name__)
 
@@ -95,14 +96,19 @@ def cached_dataset(
     given = [hashlib.sha256(encoder.to_json().encode()).hexdigest() for encoder in (encoders or {}).values()]
     settings = asdict(schema)  # type: ignore[call-overload]
     key = dataset_key(contents, schema.name, settings, how, sorted(held_out), given)
+    return cached(key, Dataset, lambda place: prepare(samples, place, schema, splitting, held_out, encoders), directory)
+
+
+def cached(key: str, found: Callable[[Path], D], made: Callable[[Path], D], directory: Path | None = None) -> D:
+    """The dataset of a key, found from before or made now."""
     cache = cache_directory()
     known = directory or (cache and cache / "datasets")
     if known is not None and (known / key / "about.json").is_file():  # a read-only cache is fine then
         logger.info("using the cached dataset %s", known / key)
-        return Dataset(known / key)
+        return found(known / key)
     place = (directory or _datasets()) / key
     if (place / "about.json").is_file():
-        return Dataset(place)
-    dataset = prepare(samples, place, schema, splitting, held_out, encoders)
+        return found(place)
+    dataset = made(place)
     logger.info("prepared the dataset %s", place)
     return dataset

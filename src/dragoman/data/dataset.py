@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -137,20 +137,27 @@ def prepare(
     The directory is created complete or not at all.
     """
     schema, how = schema or default_schema(), described_splitting(samples, splitting, held_out)
+    with published(directory) as work:
+        given = _write_split(samples, work, schema, splitting or Splitting(), held_out)
+        _prepare_in(work, given, schema, how, encoders)
+    return Dataset(directory)
+
+
+@contextmanager
+def published(directory: Path) -> Iterator[Path]:
+    """A directory to write to, which gets its name when it is complete."""
     try:
         directory.parent.mkdir(parents=True, exist_ok=True)
         work = Path(tempfile.mkdtemp(prefix=f".{directory.name}-", dir=directory.parent))
     except OSError as error:
         raise DataError(f"{directory} could not be written: {error}") from None
     try:
-        given = _write_split(samples, work, schema, splitting or Splitting(), held_out)
-        _prepare_in(work, given, schema, how, encoders)
+        yield work
         _move_into_place(work, directory)
     except OSError as error:
         raise DataError(f"{directory} could not be written: {error}") from None
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    return Dataset(directory)
 
 
 def default_schema() -> Schema:

@@ -20,7 +20,7 @@ from dragoman.data.schema import Encoders, Schema, Texts
 from dragoman.data.splits import TRAINING
 from dragoman.data.stores import Store, TextStore
 from dragoman.data.tokenizer import FIRST_PIECE, Kind, Tokenizer, count_words
-from dragoman.errors import ConfigurationError
+from dragoman.errors import ConfigurationError, DataError
 from dragoman.graph import Array
 
 LONGEST = 512  # tokens of a text, start and end included, unless another maximum is set

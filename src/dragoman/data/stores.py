@@ -43,8 +43,8 @@ class Store:
     """Read items by number; `gather` copies many at once, packed."""
 
     def __init__(self, path: Path, dtype: np.dtype[np.generic]) -> None:
-        self.offsets: Array = _mapped(path.with_suffix(".offsets"), OFFSET)
-        self.data: Array = _mapped(path.with_suffix(".data"), dtype)
+        self.offsets: Array = mapped(path.with_suffix(".offsets"), OFFSET)
+        self.data: Array = mapped(path.with_suffix(".data"), dtype)
         if not len(self.offsets) or self.offsets[-1] != len(self.data):
             raise FileFormatError(f"{path}: data and offsets do not match; delete the directory and try again")
 
@@ -90,7 +90,7 @@ class LabelStore(Store):
         super().__init__(path, LABEL)
 
 
-def _mapped(path: Path, dtype: np.dtype[np.generic]) -> Array:
+def mapped(path: Path, dtype: np.dtype[np.generic]) -> Array:
     try:
         if path.stat().st_size == 0:  # an empty file cannot be mapped
             return np.zeros(0, dtype)

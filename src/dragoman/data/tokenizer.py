@@ -4,6 +4,10 @@ A word carries its leading space as the mark U+2581, so spacing around punctuati
 is split into ▁it ' s ▁3 . 14 , ▁¿ no ?, and joining the pieces and replacing the marks by spaces restores the text.
 Text is NFC-normalized, runs of white space become one space, surrounding white space is removed. No text can produce
 special labels.
+
+Language models write white space as well. With spacing "kept" it comes back as it was: every line end is a label of its
+own, a space before a word is its mark, other spaces are labels too. A text cut after a line end, or before a space,
+then has the labels of its pieces one after the other.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
@@ -27,6 +32,7 @@ from dragoman.errors import ConfigurationError, DataError, FileFormatError
 from dragoman.graph import Array
 
 Kind = Literal["wordpiece", "bpe", "unigram", "words", "characters"]
+Spacing = Literal["collapsed", "kept"]
 SPECIAL = {PAD: "[PAD]", UNKNOWN: "[UNK]", START: "[START]", END: "[END]"}
 FIRST_PIECE = len(SPECIAL)
 MARK = "\u2581"  # the space before a word
@@ -49,6 +55,8 @@ class Tokenizer:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
+        normalizer: Any = engine.normalizer
+        self.keeps_spacing = normalizer is not None and normalizer.normalize_str("  \n") == "  \n"
 
     @property
     def size(self) -> int:
@@ -62,7 +70,12 @@ class Tokenizer:
 
     @classmethod
     def train(
-        cls, texts: Iterable[str], kind: Kind = "wordpiece", size: int | None = None, frequent: int = FREQUENT
+        cls,
+        texts: Iterable[str],
+        kind: Kind = "wordpiece",
+        size: int | None = None,
+        frequent: int = FREQUENT,
+        spacing: Spacing = "collapsed",
     ) -> Tokenizer:
         """Train a tokenizer. The default size is the number of words that occur at least `frequent` times.
 
@@ -72,12 +85,12 @@ class Tokenizer:
             raise ConfigurationError(f"unknown tokenizer '{kind}'; available: {', '.join(get_args(Kind))}")
         if size is not None and size > MOST:
             raise ConfigurationError(f"a vocabulary has at most {MOST:,} labels, got {size:,}")
-        counts = count_words(texts)
+        counts = count_characters(texts) if kind == "characters" and spacing == "kept" else count_words(texts, spacing)
         if not counts:
             raise DataError("there is no text to train a tokenizer on")
         alphabet = sorted({character for word in counts for character in word})
         wanted = default_size(counts, frequent) if size is None else size
-        least = FIRST_PIECE + len(_base_pieces(kind, alphabet))
+        least = FIRST_PIECE + len(_base_pieces(kind, alphabet, spacing))
         if wanted < least:
             if size is not None:
                 raise ConfigurationError(
@@ -85,12 +98,32 @@ class Tokenizer:
                     f"({FIRST_PIECE} special labels and every character by itself)"
                 )
             wanted = least
-        return cls(_assemble(kind, _learn(kind, counts, alphabet, wanted)))
+        return cls(_assemble(kind, _learn(kind, counts, alphabet, wanted, spacing), spacing))
 
     def encode(self, texts: Sequence[str]) -> list[Array]:
-        """Encode each text as an int32 array of labels, without start and end labels."""
+        """The labels of each text, without start and end: int32 arrays."""
+        if self._characters is not None:
+            return [self._encode_characters(text, self._characters) for text in texts]
         encodings = self.engine.encode_batch_fast(list(texts), add_special_tokens=False)
         return [np.array(encoding.ids, np.int32) for encoding in encodings]
+
+    @cached_property
+    def _characters(self) -> Array | None:
+        """The label of every code point, where each character is a piece and spacing is kept: no search is needed."""
+        pieces = self.learned_pieces()
+        if not self.keeps_spacing or self.has_bytes or any(len(piece) != 1 for piece in pieces):
+            return None
+        table = np.full(max(map(ord, [*pieces, " "])) + 2, UNKNOWN, np.int32)
+        for piece in pieces:
+            table[ord(piece)] = self.engine.token_to_id(piece) or UNKNOWN
+        table[ord(" ")] = table[ord(MARK)] if ord(MARK) < len(table) else UNKNOWN
+        return table
+
+    def _encode_characters(self, text: str, table: Array) -> Array:
+        normalizer: Any = self.engine.normalizer
+        points = np.frombuffer(normalizer.normalize_str(text).encode("utf-32-le"), np.uint32)
+        labels: Array = table[np.minimum(points, len(table) - 1)]
+        return labels
 
     def words(self, text: str) -> list[tuple[str, Array]]:
         """The words and punctuation marks of a text as they stand there, each with its labels.
@@ -117,7 +150,7 @@ class Tokenizer:
         for labels in sequences:
             runs = _split_at_unknowns([int(label) for label in labels])
             texts.append(SHOWN_UNKNOWN.join(self.engine.decode(run, skip_special_tokens=False) for run in runs))
-        return [text.removeprefix(" ") for text in texts]
+        return texts if self.keeps_spacing else [text.removeprefix(" ") for text in texts]
 
     def pieces(self, labels: Iterable[int]) -> list[str]:
         """Return the piece of each label."""
@@ -182,13 +215,22 @@ def _in_word(character: str) -> bool:
     return unicodedata.category(character)[0] in "LNM" or character == "_"
 
 
-def count_words(texts: Iterable[str]) -> Counter[str]:
+def count_words(texts: Iterable[str], spacing: Spacing = "collapsed") -> Counter[str]:
     """Count each word (with its space mark) and each punctuation mark."""
-    normalizer, splitter = _normalizer(), _splitter("words")
+    normalizer, splitter = _normalizer(spacing), _splitter("words", spacing)
     counts: Counter[str] = Counter()
     for text in texts:
         counts.update(word for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text)))
     counts.pop(MARK, None)
+    return counts
+
+
+def count_characters(texts: Iterable[str]) -> Counter[str]:
+    """How often each character occurs, white space as it stands; a space is its mark."""
+    normalizer = _normalizer("kept")
+    counts: Counter[str] = Counter()
+    for text in texts:
+        counts.update(normalizer.normalize_str(text).replace(" ", MARK))
     return counts
 
 
@@ -210,7 +252,10 @@ def default_size(counts: Counter[str], frequent: int = FREQUENT) -> int:
     return max(SMALLEST, min(LARGEST, sum(count >= frequent for count in counts.values())))
 
 
-def _normalizer() -> Any:
+def _normalizer(spacing: Spacing = "collapsed") -> Any:
+    if spacing == "kept":
+        ends = normalizers.Replace(Regex(r"\r\n?"), "\n")
+        return normalizers.Sequence([normalizers.NFC(), normalizers.Replace(MARK, "_"), ends])
     return normalizers.Sequence(
         [
             normalizers.NFC(),
@@ -221,8 +266,16 @@ def _normalizer() -> Any:
     )
 
 
-def _splitter(kind: Kind) -> Any:
-    """Return a splitter into words and punctuation marks, each with its space mark; or into characters."""
+def _splitter(kind: Kind, spacing: Spacing = "collapsed") -> Any:
+    """Words and punctuation marks, each with the mark of the space before it; or single characters."""
+    if spacing == "kept":
+        word = rf"{MARK}?(\w{{1,{LONGEST_PIECE}}}|[^\w{MARK}\n])|{MARK}|\n"
+        return pre_tokenizers.Sequence(
+            [
+                pre_tokenizers.Metaspace(MARK, prepend_scheme="never", split=False),
+                pre_tokenizers.Split(Regex(r"[\s\S]" if kind == "characters" else word), behavior="isolated"),
+            ]
+        )
     piece = "." if kind == "characters" else rf"{MARK}?(\w{{1,{LONGEST_PIECE}}}|[^\w{MARK}])"
     return pre_tokenizers.Sequence(
         [
@@ -232,24 +285,30 @@ def _splitter(kind: Kind) -> Any:
     )
 
 
-def _base_pieces(kind: Kind, alphabet: Sequence[str]) -> list[str]:
-    """Return the pieces that make every text over the alphabet encodable."""
-    characters = list(dict.fromkeys([MARK, *alphabet]))
+def _base_pieces(kind: Kind, alphabet: Sequence[str], spacing: Spacing = "collapsed") -> list[str]:
+    """What guarantees that every text over the alphabet can be written."""
+    characters = list(dict.fromkeys([MARK, *(["\n"] if spacing == "kept" else []), *alphabet]))
     if kind == "wordpiece":
-        return characters + [f"##{character}" for character in alphabet]
+        inside = [each for each in alphabet if spacing == "collapsed" or not each.isspace()]
+        return characters + [f"##{character}" for character in inside]
     if kind in ("bpe", "unigram"):
         return BYTES + characters
+    if kind == "words" and spacing == "kept":
+        return characters[:2]
     return characters if kind == "characters" else []
 
 
-def _learn(kind: Kind, counts: Counter[str], alphabet: Sequence[str], size: int) -> Any:
-    """Train a model of at most `size` labels: special labels, base pieces, learned pieces."""
-    special, base = list(SPECIAL.values()), _base_pieces(kind, alphabet)
+def _learn(kind: Kind, counts: Counter[str], alphabet: Sequence[str], size: int, spacing: Spacing) -> Any:
+    """The model of a trained vocabulary of at most `size` labels: special labels, base pieces, learnt pieces."""
+    special, base = list(SPECIAL.values()), _base_pieces(kind, alphabet, spacing)
     if kind == "characters":
         return models.WordLevel(_numbered(special + base), SPECIAL[UNKNOWN])
     if kind == "words":
         frequent = [word for word, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
-        return models.WordLevel(_numbered((special + frequent)[:size]), SPECIAL[UNKNOWN])
+        pieces = list(dict.fromkeys(special + base + frequent))
+        return models.WordLevel(_numbered(pieces[:size]), SPECIAL[UNKNOWN])
+    if spacing == "kept":
+        counts = Counter({word: count for word, count in counts.items() if not word.isspace()})
     trained = _trained_engine(kind, counts, alphabet, size - FIRST_PIECE - len(base) + len(alphabet))
     if kind == "wordpiece":
         pieces = sorted(trained["vocab"], key=lambda piece: int(trained["vocab"][piece]))
@@ -323,10 +382,10 @@ def _numbered(pieces: Sequence[str]) -> dict[str, int]:
     return {piece: label for label, piece in enumerate(dict.fromkeys(pieces))}
 
 
-def _assemble(kind: Kind, model: Any) -> Engine:
+def _assemble(kind: Kind, model: Any, spacing: Spacing) -> Engine:
     engine = Engine(model)
-    engine.normalizer = _normalizer()
-    engine.pre_tokenizer = _splitter(kind)
+    engine.normalizer = _normalizer(spacing)
+    engine.pre_tokenizer = _splitter(kind, spacing)
     steps: list[Any] = []
     if kind == "wordpiece":
         steps.append(decoders.Replace(Regex(r"^##(?=.)"), ""))

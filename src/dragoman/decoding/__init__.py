@@ -4,6 +4,7 @@ from dragoman.decoding.beam import Beam
 from dragoman.decoding.probabilities import log_probabilities, score
 from dragoman.decoding.search import Hypothesis, Method, SequenceNetwork, SequenceState, decode
 from dragoman.decoding.single import Greedy, Sampling
+from dragoman.decoding.writing import Writing
 
 __all__ = [
     "Beam",
@@ -13,6 +14,7 @@ __all__ = [
     "Sampling",
     "SequenceNetwork",
     "SequenceState",
+    "Writing",
     "decode",
     "log_probabilities",
     "score",

@@ -28,8 +28,13 @@ class Greedy:
 
     scored: bool = True
 
+    def choose(self, logits: Array, t: int, numbers: Array) -> Array:
+        """The column [B] of each row of logits [B, L]."""
+        columns: Array = logits.argmax(axis=1)
+        return columns
+
     def search(self, network: SequenceNetwork[S], state: S, request: Request) -> list[list[Hypothesis]]:
-        found = _write(network, state, request, lambda logits, t, numbers: logits.argmax(axis=1))
+        found = _write(network, state, request, self.choose)
         return found if self.scored else [[replace(h, log_probability=math.nan, score=math.nan)] for (h,) in found]
 
 
@@ -62,9 +67,9 @@ class Sampling:
             raise ConfigurationError(f"top_p is a probability above 0, got {self.top_p}")
 
     def search(self, network: SequenceNetwork[S], state: S, request: Request) -> list[list[Hypothesis]]:
-        return _write(network, state, request, self._draw)
+        return _write(network, state, request, self.choose)
 
-    def _draw(self, logits: Array, t: int, numbers: Array) -> Array:
+    def choose(self, logits: Array, t: int, numbers: Array) -> Array:
         """Draw a label for each sentence, by inverting the distribution function at a uniform draw."""
         ends = np.cumsum(self.weights(logits), axis=1)
         drawn = uniform(self.seed, t, numbers) * ends[:, -1]

@@ -185,11 +185,11 @@ class LossIndex:
     error: Error = CrossEntropy()
     regularization: Regularization | None = None
 
-    def evaluate(self, network: Differentiable, batch: Batch) -> Loss:
+    def evaluate(self, network: Differentiable, batch: Batch, run: ForwardContext | None = None) -> Loss:
         """The loss of a batch, nothing recorded and nothing dropped."""
         with fast_compute():
             found = self._logistic_error(network.plain, batch)
-            error, hits = self.error(network.plain(batch), batch) if found is None else found
+            error, hits = self.error(network.plain(batch, run), batch) if found is None else found
         return self._loss(network, float(error), hits, batch.weight)
 
     def differentiate(

@@ -7,11 +7,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from dragoman.data.batching import BatchStream
 from dragoman.data.dataset import Dataset
 from dragoman.errors import ConfigurationError
 from dragoman.networks import Configuration
-from dragoman.tasks.components import batching
 from dragoman.tasks.configuration import Settings, TrainingConfiguration, configuration, merged
 from dragoman.tasks.model import ModelMetadata
 from dragoman.tasks.planning import Speed, measure
@@ -113,7 +111,7 @@ def planned_steps(settings: TrainingConfiguration, dataset: Dataset) -> float:
     optimizer, stopping = settings.optimizer, settings.stopping
     if planned_by_budget(settings):
         return optimizer.schedule_steps or math.inf
-    batches = BatchStream(dataset.part("training"), batching(optimizer), settings.seed).batches_in_epoch
+    batches = find_task(settings.task).batches(settings, dataset).batches_in_epoch
     steps = math.ceil(batches / optimizer.accumulate)
     return min(stopping.steps or math.inf, (stopping.epochs or math.inf) * steps)
 

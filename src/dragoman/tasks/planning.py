@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from dragoman.data.batching import Batching, BatchStream, plan_epoch
+from dragoman.data.batching import Batching, plan_epoch
 from dragoman.data.dataset import Dataset, Part
 from dragoman.loss import LossIndex
 from dragoman.loss.index import Error
 from dragoman.networks import Network
 from dragoman.optimization import Adam, Constant
-from dragoman.tasks.components import EVALUATED, batching
+from dragoman.tasks.components import EVALUATED
 from dragoman.tasks.configuration import TrainingConfiguration
 from dragoman.tasks.task import find_task
 from dragoman.training.budget import RESERVE
@@ -56,8 +56,8 @@ class Speed:
 def measure(settings: TrainingConfiguration, dataset: Dataset, seconds: float = MEASURED) -> Speed:
     """Train a throw-away network for some seconds."""
     optimizer, validation = settings.optimizer, dataset.part("validation")
-    stream = BatchStream(dataset.part("training"), batching(optimizer), settings.seed)
     task = find_task(settings.task)
+    stream = task.batches(settings, dataset)
     architecture = task.architectures[settings.architecture]
     configured = architecture.configured(settings.network.model_dump(), task.sizes(dataset.encoders))
     network: Any = architecture.build(configured)

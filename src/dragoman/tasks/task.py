@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from dragoman.batch import Batch
+from dragoman.data.batching import BatchStream
 from dragoman.data.dataset import Dataset, Part
 from dragoman.data.schema import Encoders
 from dragoman.errors import ConfigurationError
@@ -192,6 +194,18 @@ class Task(ABC):
         self, network: Any, settings: TrainingConfiguration, dataset: Dataset, resumed: bool, tell: Tell
     ) -> None:
         """Give a new network other initial values, or freeze a part of it."""
+
+    def batches(self, settings: TrainingConfiguration, dataset: Dataset) -> BatchStream:
+        """The training part, epoch after epoch."""
+        from dragoman.tasks.components import batching
+
+        return BatchStream(self.part(dataset, "training", settings), batching(settings.optimizer), settings.seed)
+
+    def fixed_batches(self, settings: TrainingConfiguration, part: Part) -> Iterable[Batch]:
+        """All of a part, the same batches each time."""
+        from dragoman.tasks.components import fixed_batches
+
+        return fixed_batches(part)
 
     def scored(
         self, model: Any, dataset: Dataset, settings: TrainingConfiguration, watch: Callback

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from dragoman.data.batching import BatchStream
 from dragoman.engines.compute import fast_compute
 from dragoman.graph import Array
 from dragoman.networks import Network
@@ -105,7 +104,7 @@ class ModelTraining:
         s, optimizer = self.settings, self.settings.optimizer
         return Training(
             self.network,
-            BatchStream(self.task.part(self.dataset, "training", s), components.batching(optimizer), s.seed),
+            self.task.batches(s, self.dataset),
             components.optimizer(optimizer),
             components.schedule(optimizer),
             components.stopping(s.stopping),
@@ -143,7 +142,7 @@ class ModelTraining:
         if not len(part):
             return None
         return Validation(
-            lambda: components.fixed_batches(part),
+            lambda: self.task.fixed_batches(s, part),
             s.progress.every,
             s.checkpoints.best_by,
             self.task.scored(self.model, self.dataset, s, self.watch),

@@ -27,6 +27,7 @@ from dragoman.optimization import Falling, Optimizer, Plateau, Schedule
 from dragoman.training.averaging import averaged
 from dragoman.training.budget import BudgetPlan
 from dragoman.training.callback import Callback
+from dragoman.training.carrying import saved_states
 from dragoman.training.checkpoints import Checkpoints, check_finite
 from dragoman.training.progress import PrintedProgress
 from dragoman.training.record import History, Record, overfitting
@@ -346,7 +347,8 @@ class Training:
 
     def _arrays(self) -> dict[str, Array]:
         arrays, average = {"theta": self.network.theta.values, **self.optimizer.moments}, self.step.average
-        return arrays if average is None else {**arrays, "average": average}
+        carried = saved_states(self.step.carried)
+        return {**arrays, **carried} if average is None else {**arrays, "average": average, **carried}
 
     def _check_finite(self) -> None:
         """Check the weights too: the error is finite if the validation part does not use the bad one."""

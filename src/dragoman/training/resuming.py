@@ -10,6 +10,7 @@ from dragoman.errors import FileFormatError
 from dragoman.graph import Array
 from dragoman.networks import Network
 from dragoman.optimization import Falling, Plateau
+from dragoman.training.carrying import PREFIX, restored_states
 from dragoman.training.checkpoints import VERSION
 from dragoman.training.state import Progress, StateError, check_state, with_current_names
 
@@ -77,6 +78,7 @@ def _check_same(training: Training, arrays: dict[str, Array], state: dict[str, A
             f"{type(optimizer).__name__}; train into another directory"
         )
     names = {"theta", *optimizer.moment_names} | (set() if training.step.average is None else {"average"})
+    arrays = {name: array for name, array in arrays.items() if not name.startswith(PREFIX)}
     if set(arrays) != names or any(array.shape != theta.values.shape for array in arrays.values()):
         raise FileFormatError(f"the latest checkpoint holds {sorted(arrays)}, this training needs {sorted(names)}")
 
@@ -86,6 +88,7 @@ def _restore_arrays(training: Training, arrays: dict[str, Array], state: dict[st
     theta.assign(arrays["theta"])
     optimizer.restore(theta, state["step"], state["age"], {name: arrays[name] for name in optimizer.moment_names})
     training.step.average = arrays.get("average")
+    training.step.carried = restored_states(training.network, arrays)
 
 
 def _restore_schedule(training: Training, state: dict[str, Any]) -> None:

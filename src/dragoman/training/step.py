@@ -10,12 +10,13 @@ from typing import cast
 from dragoman.batch import Batch
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Array
-from dragoman.layers import ForwardContext
+from dragoman.layers import CarriedStates, ForwardContext
 from dragoman.loss import Loss, LossIndex
 from dragoman.networks import Network
 from dragoman.operations import DropoutKey
 from dragoman.optimization import Optimizer, Schedule, clipping_factor, gradient_norm
 from dragoman.training.averaging import follow
+from dragoman.training.carrying import carried_states
 from dragoman.training.scheduled import StepwiseDecoder, with_own_outputs
 from dragoman.training.validation import LossMean
 from dragoman.training.workers import Workers
@@ -56,7 +57,10 @@ class StepOutcome:
 
 
 class TrainingStep:
-    """Takes training steps: `optimizer.t` counts them, `average` is the moving average of theta, if there is one."""
+    """Takes training steps: `optimizer.t` counts them, `average` is the moving average of theta, if there is one.
+
+    carried  the states that the last batch left to the next one (truncated back-propagation), or None
+    """
 
     def __init__(
         self, network: Network, optimizer: Optimizer, loss_index: LossIndex, workers: Workers, settings: StepSettings
@@ -64,6 +68,7 @@ class TrainingStep:
         self.network, self.optimizer, self.loss_index = network, optimizer, loss_index
         self.workers, self.settings = workers, settings
         self.average: Array | None = network.theta.values.copy() if settings.averaging else None
+        self.carried: CarriedStates | None = None
 
     def take(self, batches: Iterable[Batch], schedule: Schedule) -> StepOutcome | None:
         """Update the parameters once with the gradients of these batches; None if there are none."""
@@ -91,7 +96,9 @@ class TrainingStep:
         def prepare(shard: Batch) -> Batch:
             return with_own_outputs(cast(StepwiseDecoder, network), shard, share, key) if share else shard
 
-        return self.workers.differentiate(self.loss_index, network, batch, ForwardContext(key), prepare)
+        self.carried = carried_states(network, batch, self.carried)
+        run = ForwardContext(key, carried=self.carried)
+        return self.workers.differentiate(self.loss_index, network, batch, run, prepare)
 
     def _update(self, gradient: Array, schedule: Schedule) -> tuple[float, float]:
         """Change theta, the moments and the average; returns the norm of the gradient and the learning rate."""

@@ -9,9 +9,11 @@ from itertools import islice
 
 from dragoman.batch import Batch
 from dragoman.errors import ConfigurationError
+from dragoman.layers import ForwardContext
 from dragoman.loss import CrossEntropy, Loss, LossIndex
 from dragoman.loss.index import Error
 from dragoman.networks import Network
+from dragoman.training.carrying import carried_states
 from dragoman.training.workers import Workers
 
 
@@ -35,10 +37,15 @@ class Validation:
     def evaluate(self, network: Network, workers: Workers | None = None) -> Loss:
         """Compute the error without smoothing, dropout or regularization."""
         loss_mean, plain, workers = LossMean(), LossIndex(self.error), workers or Workers()
-        batches = iter(self.batches())
+        batches, carried = iter(self.batches()), None
         while several := list(islice(batches, 4 * workers.threads)):
-            for loss in workers.map(lambda batch: plain.evaluate(network, batch), several):
-                loss_mean.add(loss)
+            if several[0].continues is None:
+                for loss in workers.map(lambda batch: plain.evaluate(network, batch), several):
+                    loss_mean.add(loss)
+                continue
+            for batch in several:  # one after the other: each begins with the states that the last one left
+                carried = carried_states(network, batch, carried)
+                loss_mean.add(plain.evaluate(network, batch, ForwardContext(carried=carried)))
         return loss_mean.total()
 
     def score(self, loss: Loss, scores: dict[str, float]) -> float:

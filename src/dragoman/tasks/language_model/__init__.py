@@ -1,0 +1,1 @@
+"""Language models: a text in, something that writes on out."""

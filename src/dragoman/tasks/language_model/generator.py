@@ -1,0 +1,208 @@
+"""TextGenerator: writes on from a text, and says how probable a text is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dragoman.batch import END, UNKNOWN
+from dragoman.data.tokenizer import Tokenizer
+from dragoman.decoding import Greedy, Sampling, Writing
+from dragoman.engines.compute import fast_compute
+from dragoman.errors import ConfigurationError, DataError
+from dragoman.graph import Array
+from dragoman.networks import LanguageModel
+from dragoman.tasks import model as directory_of
+from dragoman.tasks.language_model.scoring import Measured, TextScore, measure, score_of
+from dragoman.tasks.language_model.settings import LanguageModelMetadata
+from dragoman.tasks.language_model.streaming import TextStream
+from dragoman.tasks.task import wrong_command
+
+TOKENS = 500  # written unless something else is asked for
+FARTHEST = 4  # windows that a network with relative positions looks back at
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class GenerationOptions:
+    """How a text goes on.
+
+    tokens       written at most
+    temperature  below 1 more cautious, above 1 more varied; 0 is greedy: always the most probable token
+    top_k        only the k most probable tokens are drawn
+    top_p        only the fewest most probable tokens that have this probability together
+    seed         of the draws; the same seed writes the same text
+    stop         texts at which writing ends; they are not written
+    """
+
+    tokens: int = TOKENS
+    temperature: float = 1.0
+    top_k: int | None = None
+    top_p: float | None = None
+    seed: int = 0
+    stop: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.tokens < 0:
+            raise ConfigurationError(f"at least 0 tokens are written, got {self.tokens}")
+        if not all(self.stop):
+            raise ConfigurationError("a stop string has at least one character")
+        if self.temperature:
+            self.method()
+
+    def method(self) -> Greedy | Sampling:
+        if self.temperature == 0:
+            return Greedy()
+        return Sampling(self.temperature, self.top_k, self.top_p, self.seed)
+
+
+class TextGenerator:
+    """A network, its tokenizer, and what is known about them."""
+
+    def __init__(self, network: Any, tokenizer: Tokenizer, metadata: LanguageModelMetadata) -> None:
+        self.network = network
+        self.tokenizer = tokenizer
+        self.metadata = metadata
+        self.directory: Path | None = None
+
+    # On disk
+
+    @classmethod
+    def train(
+        cls, files: str | Path | Sequence[str | Path], /, out: str | Path | None = None, **settings: Any
+    ) -> TextGenerator:
+        """A language model trained on files of plain text; settings as in the configuration, sections as dicts.
+
+        Without `out` nothing is written to disk, and nothing can be resumed.
+        """
+        from dragoman.tasks.training import train_model
+
+        names = [files] if isinstance(files, str | Path) else list(files)
+        given = {"task": "language-model", **settings}
+        given["data"] = {"files": [str(name) for name in names], **dict(settings.get("data", {}))}
+        generator: TextGenerator = train_model(given, None if out is None else Path(out))[0]
+        return generator
+
+    @classmethod
+    def load(cls, directory: str | Path) -> TextGenerator:
+        place = Path(directory)
+        metadata = directory_of.load_metadata(place)
+        if not isinstance(metadata, LanguageModelMetadata):
+            raise ConfigurationError(wrong_command(place, metadata.task))
+        network = directory_of.load_network(metadata, place)
+        generator = cls(network, directory_of.load_encoders(metadata, place)["text"], metadata)
+        generator.directory = place
+        return generator
+
+    def save(self, directory: str | Path) -> None:
+        """All that is needed to write. Weights that are not finite are refused before anything is written."""
+        place, encoders = Path(directory), {"text": self.tokenizer}
+        directory_of.check_weights(self.network, place)
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            directory_of.save_encoders(encoders, place)
+            directory_of.save_network(self.network, place)
+            checksums = directory_of.encoder_checksums(encoders)
+            directory_of.save_metadata(self.metadata.model_copy(update={"encoders": checksums}), place)
+        except OSError as error:
+            raise DataError(f"{place} could not be written: {error}") from None
+
+    # Writing
+
+    def generate(self, prompt: str = "", **options: Any) -> Iterator[str]:
+        """The text that goes on from a prompt, piece by piece as it is written; see `GenerationOptions`.
+
+        "".join(generator.generate("Once", tokens=100)) is the whole of it, without the prompt.
+        """
+        return self.samples(prompt, 1, GenerationOptions(**options))[0]
+
+    def samples(self, prompt: str, count: int, options: GenerationOptions) -> list[Iterator[str]]:
+        """Several texts that go on from one prompt, each as an iterator; the prompt is read once, when it is needed."""
+        labels = self._prompt(prompt)  # mistakes are reported before anything is written
+        options.method()
+        writings: list[Writing] = []
+
+        def sample(number: int) -> Iterator[str]:
+            with fast_compute():
+                if not writings:
+                    several = self.metadata.texts > 1  # else it has never seen an end
+                    writings.append(Writing(self.network, labels, self.window, ends=several))
+            yield from self._written(writings[0], number, options)
+
+        return [sample(number) for number in range(count)]
+
+    def _written(self, writing: Writing, number: int, options: GenerationOptions) -> Iterator[str]:
+        stream, left = TextStream(self.tokenizer, options.stop), options.tokens
+        with closing(writing.labels(options.method(), number)) as chosen:
+            while left and not stream.stopped:
+                with fast_compute():
+                    label, _ = next(chosen)
+                if label == END:
+                    break
+                left -= 1
+                if text := stream.add(label):
+                    yield text
+        if text := stream.end():
+            yield text
+
+    def _prompt(self, text: str) -> Array:
+        """The labels that a network reads before it writes."""
+        if not isinstance(text, str):
+            raise ConfigurationError("generate takes one text: generate('Once upon a time')")
+        if _SURROGATE.search(text):
+            raise DataError(f"the prompt holds half a character, left by a wrong decoding: {text[:60]!r}")
+        labels = self.tokenizer.encode([text])[0]
+        if (labels == UNKNOWN).any() and self.metadata.tokenizer != "words":
+            strange = "".join(c for c in dict.fromkeys(text) if self.tokenizer.unknown_in([c]))
+            raise DataError(
+                f"the prompt has characters that do not occur in the text the model was trained on: {strange!r}; "
+                "leave them out"
+            )
+        return labels if len(labels) else np.array([self.begin])
+
+    @cached_property
+    def begin(self) -> int:
+        """The label before the first one of a text: the end mark of another text, or the end of a line."""
+        labels = self.tokenizer.encode(["\n"])[0]
+        known = self.metadata.texts == 1 and len(labels) == 1 and labels[0] != UNKNOWN
+        return int(labels[0]) if known else END
+
+    @property
+    def window(self) -> int | None:
+        """Tokens that are looked back at while writing. None: a recurrent network has its state instead.
+
+        Positions that are numbered are known as far as they were trained; distances generalise beyond.
+        """
+        if not isinstance(self.network, LanguageModel):
+            return None
+        limit, context = self.network.maximum_length, self.metadata.context
+        if self.network.configuration.positions in ("relative", "none"):
+            return FARTHEST * context if limit is None else limit
+        return context if limit is None else min(limit, context)
+
+    # Scoring
+
+    def score(self, texts: Sequence[str]) -> list[TextScore]:
+        """log p, perplexity and bits per character of each text, as if it stood at the beginning of a line.
+
+        A text longer than the context is read in windows that overlap by half, so that every token has at least half a
+        context before it. The score of a text does not depend on the others.
+        """
+        if isinstance(texts, str):
+            raise ConfigurationError("score takes a list of texts: score([text])")
+        labels = self.tokenizer.encode(list(texts))
+        measured = self.measure(labels)
+        return [score_of(text, each, found) for text, each, found in zip(texts, labels, measured, strict=True)]
+
+    def measure(self, labels: Sequence[Array]) -> list[Measured]:
+        """What is predicted at every position of some texts."""
+        begun = [np.concatenate(([self.begin], each)).astype(np.int32) for each in labels]
+        context = min(self.window or 0, self.metadata.context) if isinstance(self.network, LanguageModel) else None
+        return measure(self.network, begun, context)

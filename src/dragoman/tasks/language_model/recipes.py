@@ -1,0 +1,49 @@
+"""How language models are trained, and what a text's size decides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+RECIPES: dict[str, dict[str, Any]] = {
+    "thesis": {
+        "network": {"block": "post", "normalization": "outside", "dropout": 0.0, "tied": "none"},
+        "optimizer": {"rate": 0.001, "schedule": "thesis", "warm_up": 4000, "beta2": 0.999},
+        "stopping": {"accuracy": 0.90, "epochs": 100},
+    },
+    "modern": {
+        "network": {"block": "pre", "positions": "relative", "relative_reach": 64, "dropout": 0.1},
+        "optimizer": {
+            "rate": 0.004,
+            "schedule": "cosine",
+            "beta2": 0.98,
+            "clip": 1.0,
+            "averaging": 0.999,
+            "batch": 32,
+        },
+    },
+}
+RECIPES_BY_PRESET: dict[str, dict[str, dict[str, Any]]] = {
+    "modern": {"large": {"optimizer": {"rate": 0.002}}, "small": {"optimizer": {"rate": 0.008}}}
+}
+SMALL, MEDIUM = 300_000, 10_000_000  # tokens of the training part up to which a preset is chosen
+SEEN = 20_000_000  # tokens that a training reads, unless epochs are given
+
+
+def decided(given: Mapping[str, Any], about: Mapping[str, Any]) -> dict[str, Any]:
+    """What a text decides where it is left open."""
+    tokens = training_tokens(about)
+    preset = given.get("preset") or ("small" if tokens <= SMALL else "medium" if tokens <= MEDIUM else "large")
+    decided: dict[str, Any] = {"preset": preset}
+    if about["encoding"]["kind"] != "characters" and given.get("architecture", "transformer") == "transformer":
+        decided["network"] = {"tied": "output"}  # a table of many labels is learnt from both sides
+    return decided
+
+
+def training_tokens(about: Mapping[str, Any]) -> int:
+    tokens: int = about["bounds"][1]
+    return tokens
+
+
+def epochs_for(about: Mapping[str, Any]) -> int:
+    return max(1, min(50, round(SEEN / training_tokens(about))))
