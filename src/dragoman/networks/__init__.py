@@ -40,6 +40,10 @@ from dragoman.networks.network import (
     Configuration,
     Network,
 )
+from dragoman.networks.perceptrons import (
+    Perceptrons,
+    PerceptronsConfiguration,
+)
 from dragoman.networks.presets import (
     PRESETS,
     preset,
@@ -92,6 +96,8 @@ __all__ = [
     "ModelConfiguration",
     "ModelSettings",
     "Network",
+    "Perceptrons",
+    "PerceptronsConfiguration",
     "RecurrentConfiguration",
     "RecurrentEncoder",
     "RecurrentEncoderConfiguration",
