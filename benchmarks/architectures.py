@@ -32,7 +32,7 @@ def settings(arguments: argparse.Namespace, name: str) -> dict[str, Any]:
         "threads": arguments.threads,
         "data": {"files": [str(arguments.file)], "shares": [0.8, 0.1, 0.1], "protect": False},
         "network": {"dropout": 0.1} | ({"reversed": True} if name.endswith("-reversed") else {}),
-        "optimizer": {"rate": 0.005},
+        "optimizer": {"rate": arguments.rate},
         "stopping": {"epochs": arguments.epochs},
     }
 
@@ -126,6 +126,7 @@ def main() -> int:
     parser.add_argument("--preset", default="small")
     parser.add_argument("--pairs", type=int, help="so many of the file, evenly over it")
     parser.add_argument("--epochs", type=int, default=8)
+    parser.add_argument("--rate", type=float, default=0.005, help="learning rate")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--threads", type=int)
     parser.add_argument("--work", default="architectures", help="directory of the models")

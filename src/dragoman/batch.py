@@ -162,6 +162,11 @@ class Batch:
         return cls(labels, offsets, source=source)
 
     @classmethod
+    def rows(cls, x: Array, targets: Array | None = None) -> Batch:
+        """Each row of x [N, d] a sample of its own, with its target."""
+        return cls(x, np.arange(len(x) + 1), targets)
+
+    @classmethod
     def pairs(cls, sources: Sequence[Sequence[int] | Array], references: Sequence[Sequence[int] | Array]) -> Batch:
         """Sequence transduction (2.2): the network reads a reference without its last label and must say the next one.
 

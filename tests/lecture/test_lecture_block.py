@@ -11,7 +11,8 @@ import pytest
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Array, gradient_check, value_of
 from dragoman.layers import FeedForward, Initializer, Normalization
-from dragoman.operations import attend, normalize, transpose
+from dragoman.operations import attend, normalize
+from dragoman.operations.teaching.normalizations import batch_normalize, instance_normalize
 from tests.lecture.masked_body import DEPTH, Body, scatter
 
 N = 5
@@ -154,19 +155,11 @@ def test_a_constant_token_is_left_with_the_shift_alone(epsilon: float) -> None:
     np.testing.assert_array_equal(value_of(layer(constant)), np.tile(value_of(layer.beta), (2, 1)))
 
 
-def standardized(x: Array) -> Array:
-    return value_of(normalize(x, np.ones(x.shape[1]), np.zeros(x.shape[1]), epsilon=0.0))
-
-
-def over_rows(x: Array) -> Array:
-    """The same standardisation along the other axis."""
-    return value_of(transpose(standardized(value_of(transpose(x, axes=(1, 0)))), axes=(1, 0)))
-
-
+ONES, ZEROS = np.ones(DEPTH), np.zeros(DEPTH)
 KINDS = {
-    "token": standardized,
-    "instance": lambda x: np.concatenate([over_rows(x[:3]), over_rows(x[3:])]),  # two sequences, of 3 and 2 tokens
-    "batch": over_rows,
+    "token": lambda x: normalize(x, ONES, ZEROS, epsilon=0.0),
+    "instance": lambda x: instance_normalize(x, ONES, ZEROS, offsets=np.array([0, 3, 5]), epsilon=0.0),
+    "batch": lambda x: batch_normalize(x, ONES, ZEROS, epsilon=0.0),
 }
 
 
@@ -184,3 +177,15 @@ def test_other_normalizations_average_over_other_axes(kind: str, reach: list[int
     first = KINDS[kind](X)[:3] if kind == "instance" else KINDS[kind](X)
     np.testing.assert_allclose(first.mean(axis=axis), 0, atol=1e-14)
     np.testing.assert_allclose(first.std(axis=axis), 1, rtol=1e-13)
+
+
+@pytest.mark.ledger("L-42-normkinds", "B-7.5-LNvsBN")
+@pytest.mark.parametrize("epsilon", [1e-5, 0.1])
+def test_other_normalizations_have_their_derivatives(epsilon: float) -> None:
+    rng = np.random.default_rng(3)
+    gamma, beta = rng.standard_normal((2, DEPTH))
+    gradient_check(batch_normalize, X, gamma, beta, epsilon=epsilon).require()
+    offsets = np.array([0, 2, 2, 5])  # the second sequence is empty
+    gradient_check(instance_normalize, X, gamma, beta, offsets=offsets, epsilon=epsilon).require()
+    whole = instance_normalize(X, gamma, beta, offsets=np.array([0, N]), epsilon=epsilon)
+    np.testing.assert_array_equal(whole, batch_normalize(X, gamma, beta, epsilon=epsilon))

@@ -9,9 +9,8 @@ import pytest
 
 from dragoman.batch import Batch
 from dragoman.graph import value_of
-from dragoman.layers import Embedding, ForwardContext, Initializer, Perceptron, Positions, SelfAttention
-from dragoman.networks import Transformer, TransformerConfiguration
-from dragoman.operations import mean_rows
+from dragoman.layers import Embedding, ForwardContext, Initializer, Positions, SelfAttention
+from dragoman.networks import Encoder, EncoderConfiguration, Transformer, TransformerConfiguration
 from tests.lecture.masked_body import DEPTH, Body, scatter
 
 N = 5
@@ -31,13 +30,17 @@ def test_permuting_the_tokens_permutes_every_layer(block: str) -> None:
 
 @pytest.mark.ledger("L-11-pool")
 def test_pooling_gives_a_classifier_that_ignores_order() -> None:
-    body, head = Body(2), scatter(Perceptron(DEPTH, 3, Initializer(0, np.float64)))
+    sizes: dict[str, Any] = {"inputs": DEPTH, "outputs": 3, "depth": DEPTH, "perceptron_depth": 8, "heads": 2}
+    configuration = EncoderConfiguration(**sizes, layers=2, positions="none", pooling="mean")
+    network = scatter(Encoder(configuration, dtype=np.float64))
 
     def classify(x: Any) -> Any:
-        return value_of(head(mean_rows(value_of(body(x)), offsets=np.array([0, N]))))
+        return value_of(network(Batch.pack([x])))
 
+    assert classify(X).shape == (1, 3)
     np.testing.assert_allclose(classify(X[ORDER]), classify(X), atol=1e-12)
-    np.testing.assert_allclose(classify(X), value_of(head(value_of(body(X)).mean(axis=0)[None])), atol=1e-12)
+    rows, pooled = network.features(Batch.pack([X]))
+    np.testing.assert_allclose(pooled[0], rows.mean(axis=0), atol=1e-12)
     assert np.abs(classify(X * [[1], [1], [1], [1], [2]]) - classify(X)).max() > 0.01
 
 

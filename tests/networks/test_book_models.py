@@ -59,14 +59,12 @@ def test_a_sine_goes_on_by_itself() -> None:
     arrays["hidden.forward.0.state.recurrent_weights"][0, 1] = 1
     arrays["output.weights"][:, 0] = [2 * np.cos(0.3), -1]
 
-    outputs, states = network.plain.read(Batch.pack([warm_up]))
-    forecast = [value_of(outputs)[-1]]
-    while len(forecast) < len(future):
-        outputs, states = network.plain.read(Batch.pack([forecast[-1:]]), states=states)
-        forecast.append(value_of(outputs)[0])
+    forecast = network.forecast(warm_up, len(future))
     np.testing.assert_allclose(forecast, future, atol=1e-9)
     in_one_pass = logits_of(network, Batch.pack([np.concatenate((warm_up, forecast[:-1]))]))
     np.testing.assert_allclose(in_one_pass[19:], forecast, rtol=1e-12)
+    with pytest.raises(ConfigurationError, match="1 inputs and 2 outputs"):
+        recurrent(1, 2, 2).forecast(warm_up, 3)
 
 
 WORDS = 5

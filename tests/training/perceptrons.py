@@ -2,38 +2,25 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from dragoman import networks
 from dragoman.batch import Batch
-from dragoman.graph import Array, Value
-from dragoman.layers import ForwardContext, Initializer, Perceptron
-from dragoman.networks import Network
+from dragoman.graph import Array
 
 
-class Perceptrons(Network):
-    """One perceptron after the other; `depths` are the numbers of inputs, hidden units and outputs."""
+class Perceptrons(networks.Perceptrons):
+    """In double precision; `depths` are the numbers of inputs, hidden units and outputs."""
 
-    def __init__(self, *depths: int, activation: str = "relu", seed: int = 0) -> None:
-        initial, last = Initializer(seed, np.float64), len(depths) - 2
-        self.layers = [
-            Perceptron(inputs, outputs, initial, "identity" if i == last else activation)
-            for i, (inputs, outputs) in enumerate(itertools.pairwise(depths))
-        ]
-        self._bind()
-
-    def __call__(self, batch: Batch, run: ForwardContext | None = None) -> Value:
-        y: Value = batch.labels
-        for layer in self.layers:
-            y = layer(y)
-        return y
+    def __init__(self, *depths: int, activation: Any = "relu", seed: int = 0) -> None:
+        settings = networks.PerceptronsConfiguration(depths=depths, activation=activation)
+        super().__init__(settings, seed, np.float64)
 
 
-def rows(x: Array, targets: Array) -> Batch:
-    """Each row of x a sample of its own, with its target"""
-    return Batch(x, np.arange(len(x) + 1), targets)
+rows = Batch.rows
 
 
 @dataclass

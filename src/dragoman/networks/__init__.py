@@ -46,6 +46,10 @@ from dragoman.networks.network import (
     Configuration,
     Network,
 )
+from dragoman.networks.perceptrons import (
+    Perceptrons,
+    PerceptronsConfiguration,
+)
 from dragoman.networks.presets import (
     PRESETS,
     preset,
@@ -102,6 +106,8 @@ __all__ = [
     "ModelConfiguration",
     "ModelSettings",
     "Network",
+    "Perceptrons",
+    "PerceptronsConfiguration",
     "RecurrentConfiguration",
     "RecurrentEncoder",
     "RecurrentEncoderConfiguration",

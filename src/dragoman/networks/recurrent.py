@@ -119,6 +119,24 @@ class RecurrentNetwork(Network):
 
         return with_feedback(batch, self.encode(batch), fed, ~taught, step)
 
+    def forecast(self, past: Array, steps: int) -> Array:
+        """The next rows of a series, each predicted from those before, of which the last are predictions (book 7.1).
+
+        past [T, p], T at least 1   ->   [steps, p]
+        """
+        c = self.configuration
+        if c.inputs != c.outputs:
+            raise ConfigurationError(
+                f"a forecast is read again as an input, but there are {c.inputs} inputs and {c.outputs} outputs"
+            )
+        states: Sequence[State] = self.encode(Batch.pack([past])).states
+        rows, predicted = past, np.empty((steps, c.outputs))
+        for t in range(steps):
+            outputs, states = self.plain.read(Batch.pack([rows]), states=states)
+            predicted[t] = value_of(outputs)[-1]
+            rows = predicted[t : t + 1]
+        return predicted
+
     def rows(self, batch: Batch) -> Array:
         """x [N, p]: the rows themselves, or the unit vectors of labels."""
         c, kind = self.configuration, self.theta.values.dtype
