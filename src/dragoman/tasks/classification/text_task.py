@@ -60,9 +60,11 @@ class TextTask(Task):
     # Decisions
 
     def decide(self, given: Mapping[str, Any], dataset: Dataset) -> Settings:
-        """A bag has as many buckets as its outputs leave memory for."""
+        """A bag has as many buckets as its outputs leave memory for; patience needs something to validate on."""
         preset = given.get("preset") or "small"
         decided: Settings = {"preset": preset}
+        if not dataset.about["parts"]["validation"]:
+            decided["stopping"] = {"patience": None}
         if given.get("architecture", self.architecture) != "bag":
             return decided
         buckets, outputs = BAG_PRESETS[preset]["buckets"], self.sizes(dataset.encoders)["outputs"]
