@@ -43,6 +43,17 @@ def test_train_evaluate_inspect(run: Run, tmp_path: Path) -> None:
     assert "tagging: lstm" in done.out
 
 
+def test_a_transformer(run: Run, tmp_path: Path) -> None:
+    sizes = ["depth=8", "perceptron_depth=8", "heads=2"]
+    options = [part for size in sizes for part in ("--set", f"network.{size}")]
+    common = ["--task", "tagging", "--threads", "1", "--shares", "80,10,10", "--epochs", "1"]
+    done = run("train", tagged_file(), *common, "--architecture", "transformer", *options, "--out", tmp_path / "model")
+    assert done.code == 0, done.err
+    done = run("inspect", tmp_path / "model")
+    assert done.code == 0, done.err
+    assert "pre-norm, dropout" in done.out
+
+
 def test_evaluate_on_a_file(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "more.conll"
     path.write_text("Anna\tPROPN\nplays\tVRB\n\nAnna\n", encoding="utf-8")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from dragoman import Tagger, Translator
+from dragoman.batch import Batch
 from dragoman.data.tokenizer import Tokenizer
 from dragoman.errors import ConfigurationError
 from dragoman.networks import ARCHITECTURES, LANGUAGE_MODELS
@@ -76,9 +77,12 @@ def test_the_encoder_of_every_translator(name: str) -> None:
     settings = {"reversed": True} if name == "gru" else {}
     network: Any = architecture.build(architecture.configured({**architecture.named, **settings}, sizes))
     (found,) = encode_features(network, [[("a", np.array([5, 6])), ("b", np.array([7]))]], 10, (2, 3))
-    assert found.vectors.shape[0] == 2
-    if name == "gru":  # it reads from the end: its first word has seen the others
-        (other,) = encode_features(network, [[("a", np.array([5, 6])), ("b", np.array([8]))]], 10, (2, 3))
+    rows, samples = network.features(Batch.pack([[2, 5, 6, 7, 3]]))
+    np.testing.assert_allclose(found.vectors, [rows[1:3].mean(axis=0), rows[3]], atol=1e-6)
+    np.testing.assert_allclose(found.sentence, samples[0], atol=1e-6)
+    if name == "gru":  # it reads from the end: its last word has seen nothing of the first
+        (other,) = encode_features(network, [[("c", np.array([8, 9])), ("b", np.array([7]))]], 10, (2, 3))
+        np.testing.assert_allclose(found.vectors[1], other.vectors[1], atol=1e-6)
         assert not np.allclose(found.vectors[0], other.vectors[0])
 
 

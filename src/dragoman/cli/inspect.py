@@ -121,7 +121,8 @@ def _paths(network: Any) -> dict[str, str]:
 def _describe_network(network: Any) -> str:
     if not hasattr(network, "block"):
         return f"{network.summary()}, dropout {network.dropout:g}"
-    return f"{network.block}-norm, dropout {network.dropout:g}, {network.positions} positions, tied: {network.tied}"
+    tied = f", tied: {network.tied}" if hasattr(network, "tied") else ""
+    return f"{network.block}-norm, dropout {network.dropout:g}, {network.positions} positions{tied}"
 
 
 def _by_layer(network: Any) -> dict[str, list[tuple[str, tuple[int, ...], int]]]:

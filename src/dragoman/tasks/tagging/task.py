@@ -30,7 +30,7 @@ RECIPES: dict[str, dict[str, Any]] = {
     "modern": {
         "network": {"block": "pre", "positions": "relative", "dropout": 0.3},
         "loss": {"smoothing": 0.1},
-        "optimizer": {"rate": 0.005, "schedule": "cosine", "beta2": 0.98, "clip": 1.0, "averaging": 0.999, "batch": 32},
+        "optimizer": {"rate": 0.01, "schedule": "cosine", "beta2": 0.98, "clip": 1.0, "averaging": 0.999, "batch": 32},
     }
 }
 
