@@ -37,6 +37,7 @@ from dragoman.decoding import Greedy, decode
 from dragoman.graph import Array
 from dragoman.loss import CrossEntropy, LossIndex
 from dragoman.networks import EncoderDecoder
+from dragoman.networks.encoder_decoder import EMBEDDING_DEVIATION
 from dragoman.optimization import Schedule
 from dragoman.tasks import components
 from dragoman.tasks.configuration import configuration
@@ -184,6 +185,9 @@ class Contest:
         }
         self.prepared = Preparation(given, configuration(given), None, Callback(), lambda text: None)
         self.settings, self.network = self.prepared.settings, self.prepared.network
+        if arguments.deviation is not None:
+            for embedding in (self.network.source_embedding, self.network.reference_embedding):
+                embedding.table.value *= arguments.deviation / EMBEDDING_DEVIATION
         part, tokenizer = self.prepared.dataset.part("validation"), self.prepared.dataset.encoders["source"]
         marks = lambda labels: np.concatenate(([START], labels, [END]))  # noqa: E731
         self.sources = [marks(labels) for labels in tokenizer.encode(list(part.texts("source")))]
@@ -286,6 +290,7 @@ def main() -> int:
     parser.add_argument("--contenders", default="ours,twin,torch")
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--deviation", type=float, help="of the initial embeddings; it was 0.125 once")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     with threadpool_limits(1):

@@ -126,7 +126,7 @@ def _own_columns(positions: Positions, depth: int, maximum_length: int | None, p
 class Embedding(Positioned):
     """table[label] * sqrt(d) with the position; without positions unscaled, as in listing 4.
 
-    `table` shares another embedding's table.
+    `table` shares another embedding's table; `deviation` is that of its initial values, 1 / sqrt(d) unless given.
     """
 
     table: Value
@@ -143,9 +143,10 @@ class Embedding(Positioned):
         site: int = 0,
         table: Value | None = None,
         joint_activation: str = "tanh",
+        deviation: float | None = None,
     ) -> None:
-        width = _own_columns(positions, depth, maximum_length, position_depth)
-        self.table = Parameter(initial.normal(vocabulary, width, depth**-0.5)) if table is None else table
+        width, deviation = _own_columns(positions, depth, maximum_length, position_depth), deviation or depth**-0.5
+        self.table = Parameter(initial.normal(vocabulary, width, deviation)) if table is None else table
         super().__init__(depth, initial, positions, maximum_length, position_depth, dropout, site, joint_activation)
         self.scale = 1.0 if positions == "none" else float(depth**0.5)
 

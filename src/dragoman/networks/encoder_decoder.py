@@ -30,6 +30,8 @@ from dragoman.networks.network import Configuration, Network
 from dragoman.networks.sizes import MOST_LABELS, MOST_LAYERS, WIDEST, check_memory, count_recurrent
 from dragoman.operations import concatenate_columns, drop, mean_rows, take_rows
 
+EMBEDDING_DEVIATION = 1.0  # initial; rows of length 1 leave the states of an LSTM so small that attention starts late
+
 
 class RecurrentSettings(Configuration):
     """Settings of a recurrent encoder-decoder.
@@ -109,7 +111,8 @@ class EncoderDecoder(Network):
         initial, sites = Initializer(seed, dtype), itertools.count()
 
         def embedding(vocabulary: int) -> Embedding:
-            return Embedding(vocabulary, c.depth, initial, "none", dropout=c.dropout, site=next(sites))
+            settings: dict[str, Any] = {"dropout": c.dropout, "site": next(sites), "deviation": EMBEDDING_DEVIATION}
+            return Embedding(vocabulary, c.depth, initial, "none", **settings)
 
         def recurrent(inputs: int, units: int, both: bool) -> Recurrent:
             return Recurrent(c.cell, inputs, units, initial, c.layers, both, c.activation, c.dropout, sites)
