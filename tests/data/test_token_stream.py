@@ -211,7 +211,7 @@ def test_a_text_shorter_than_a_window_says_what_to_do(tmp_path: Path) -> None:
     ("content", "message"),
     [
         (b"", "is empty; a language model needs a text"),
-        (b"\x00\x01\x02" * 50, "is binary; a language model is trained on plain text"),
+        (b"\x00\x01\x02" * 50, "is a binary file; a language model is trained on plain text"),
         (b"%PDF-1.7 and more", "is a PDF document.*Extract its text"),
         (b"caf\xe9 au lait", "is not utf-8 text.*--encoding latin-1"),
         (b"a" * 600 + b"\x00", "NUL characters"),

@@ -174,5 +174,5 @@ def test_an_unknown_extension_and_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="does not exist"):
         open_corpus(TaggedData(files=("nowhere.conll",)))
     (tmp_path / "words.xyz").write_text(as_conll(SENTENCES), encoding="utf-8")
-    with pytest.raises(DataError, match=r"unknown extension '.xyz'. Name it with --format"):
+    with pytest.raises(DataError, match=r"unknown extension '.xyz'. Give it with --format"):
         open_corpus(TaggedData(files=(str(tmp_path / "words.xyz"),)))
