@@ -63,8 +63,8 @@ def test_a_long_text_goes_through_in_parts(tagger: Tagger) -> None:
     assert sum(map(len, tagger.pieces.encode(words))) > tagger.metadata.maximum
     found = tagger.predict([words])[0]
     assert found.words == tuple(words)
-    right = sum(tag == true for tag, true in zip(found.tags, ("PROPN", "VERB", "PUNCT") * 400, strict=True))
-    assert right > 0.9 * len(words), "also where one part ends and the next begins"
+    assert found.tags[:3] == ("PROPN", "VERB", "PUNCT")
+    assert {found.tags[i] for i in range(1, len(words), 3)} == {"VERB"}, "also where one part ends and the next begins"
     assert len(tagger.predict(["x" * 5000])[0].tags) == 79, "one word for each 64 letters"
     assert len(tagger.predict([["x" * 5000]])[0].tags) == 1
 
