@@ -79,9 +79,7 @@ class Classification(TextTask):
         if not classes.binary and not classes.several:
             return CrossEntropy(settings.loss.smoothing)
         if settings.loss.smoothing:
-            raise ConfigurationError(
-                "loss.smoothing needs one class each, of three or more; leave it out"
-            )
+            raise ConfigurationError("loss.smoothing needs one class each, of three or more; leave it out")
         return LogError()
 
     def plain_error(self, settings: TrainingConfiguration, dataset: Dataset) -> Error:
