@@ -71,6 +71,17 @@ def test_the_gradient(outputs: int, error: Any) -> None:
         assert gradient[i] == pytest.approx((values[0] - values[1]) / (2 * step), rel=1e-6, abs=1e-9)
 
 
+def test_an_output_that_rounds_to_one_still_has_an_error_and_a_gradient() -> None:
+    network, batch = bag(1, np.float32, output_activation="logistic"), labelled(1)
+    value_of(network.output.biases)[...] = 50  # type: ignore[arg-type]
+    assert (value_of(network(batch)) == 1).all()
+    loss, gradient = LossIndex(LogError()).differentiate(network, batch)
+    assert loss.error == pytest.approx(LossIndex(LogError()).evaluate(network, batch).error) == pytest.approx(17, abs=1)
+    assert loss.hits == 2
+    assert np.isfinite(gradient).all()
+    assert gradient.any()
+
+
 def test_shards_drop_the_same_votes_as_the_whole() -> None:
     network, batch = bag(dropout=0.5, ngrams=3), labelled()
     run = ForwardContext(DropoutKey(3, 4))

@@ -187,6 +187,8 @@ def configuration(given: Mapping[str, Any], where: str = "the settings") -> Trai
     found = _whole(merged(from_recipe, {"network": size}, named, given), where)
     _check_scores("checkpoints.best_by", [found.checkpoints.best_by], ("error", "accuracy", *task.scores), where)
     _check_scores("progress.scores", found.progress.scores, task.scores, where)
+    if found.loss.class_weights != "none" and not task.weighs_classes:
+        raise ConfigurationError(f"{where}: loss.class_weights: {task.name} has no classes to weigh; leave it out")
     return found
 
 

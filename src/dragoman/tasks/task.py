@@ -94,6 +94,7 @@ class Task(ABC):
     architecture   the name of the one that is taken unless another is asked for
     recipes        settings that belong together, by name, and what differs at a preset and for an architecture
     fine_tuning_rate  the share of a recipe's rate that fine-tuning takes
+    weighs_classes    whether it knows loss.class_weights
     scores         what can be measured at evaluations besides error and accuracy
     metadata       model.json
     fields         of its samples, and the encoders that the model directory keeps
@@ -109,6 +110,7 @@ class Task(ABC):
     recipes_by_preset: ClassVar[Mapping[str, Mapping[str, Mapping[str, Any]]]] = {}
     recipes_by_architecture: ClassVar[Mapping[str, Mapping[str, Mapping[str, Any]]]] = {}
     fine_tuning_rate: ClassVar[float] = 0.03
+    weighs_classes: ClassVar[bool] = False
     scores: ClassVar[tuple[str, ...]] = ()
     metadata: ClassVar[type[ModelMetadata]]
     fields: ClassVar[tuple[str, ...]]

@@ -67,11 +67,13 @@ def test_lines_that_are_no_objects(tmp_path: Path) -> None:
     assert account(problems) == list(zip(reasons, range(1, 7), strict=True))
 
 
-def test_a_label_may_be_a_number_or_a_truth_value(tmp_path: Path) -> None:
-    path = write(
-        tmp_path, "a.jsonl", '{"label": 1, "text": "Sí"}\n{"label": true, "text": "x"}\n{"label": "a", "text": 2}\n'
-    )
+def test_a_label_may_be_a_number_a_truth_or_a_list(tmp_path: Path) -> None:
+    labels = ["1", "true", "2.5", '["a", 3]', "null", '{"a": 1}', "[null]"]
+    path = write(tmp_path, "a.jsonl", "".join(f'{{"label": {label}, "text": "Sí"}}\n' for label in labels))
     read, problems = lines(path, Layout("labelled"))
-    assert read == [1, 2]
-    assert problems.counts == {"not a string": 1}
-    assert fields(write(tmp_path, "b.jsonl", '{"label": 1, "text": "Sí"}'), Layout("labelled")) == [("1", "Sí")]
+    assert read == [1, 2, 3, 4]
+    assert problems.counts == {"empty label": 1, "not a string": 1, "not a list of labels": 1}
+    write(tmp_path, "b.jsonl", "".join(f'{{"label": {label}, "text": "Sí"}}\n' for label in labels[:4]))
+    found = [label for label, _ in fields(tmp_path / "b.jsonl", Layout("labelled"))]
+    assert found == ["1", "true", "2.5", '["a", "3"]']
+    assert lines(write(tmp_path, "c.jsonl", '{"label": "a", "text": 2}'), Layout("labelled"))[0] == []

@@ -174,11 +174,17 @@ def test_few_texts(tmp_path: Path, own_cache: None) -> None:
     assert "patience" not in str(train_model(settings(MOODS, "moods", alone))[1].reason)
 
 
-def test_settings_of_other_tasks_are_refused() -> None:
+def test_settings_of_other_tasks_are_refused(own_cache: None) -> None:
     with pytest.raises(ConfigurationError, match=r"unknown setting 'data\.languages'"):
         configuration({"task": "classification", "data": {"languages": ["en", "es"]}})
     with pytest.raises(ConfigurationError, match=r"unknown setting 'data\.several'"):
         configuration({"task": "regression", "data": {"several": True}})
+    for task in ("translation", "regression"):
+        with pytest.raises(ConfigurationError, match="no classes to weigh"):
+            configuration({"task": task, "loss": {"class_weights": "balanced"}})
+    for given in ({"progress": {"samples": 2}}, {"start": {"train": "output"}}, {"loss": {"smoothing": 0.1}}):
+        with pytest.raises(ConfigurationError, match="leave"):
+            train_model(settings(MOODS, "moods", given))
     found = configuration({"task": "classification"})
     assert found.architecture == "bag"
     assert configuration({"task": "classification", "architecture": "gru"}).optimizer.rate < found.optimizer.rate

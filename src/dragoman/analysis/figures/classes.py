@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dragoman.analysis.classes import Calibration, RocCurve
-from dragoman.analysis.figures.canvas import new_figure
+from dragoman.analysis.figures.canvas import new_figure, text_width
 from dragoman.graph import Array
 
 if TYPE_CHECKING:
@@ -22,12 +22,12 @@ LABEL = 24  # characters of a class name
 def confusion_figure(matrix: Array, names: Sequence[str]) -> Figure:
     """Rows are true classes; the colour is the share of a row, the number its count."""
     count = len(names)
-    size = max(3.6, min(10.0, 1.6 + 0.55 * count))
-    figure = new_figure(size + 1.2, size)
+    shown = [_short(name) for name in names]
+    side, room = max(2.4, min(9.0, 0.55 * count)), text_width(shown, 10)
+    figure = new_figure(side + room + 1.9, side + (0.7 * room if count > 3 else 0.2) + 0.9, "compressed")
     axes = figure.add_subplot()
     shares = matrix / np.maximum(matrix.sum(axis=1, keepdims=True), 1)
     image = axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
-    shown = [_short(name) for name in names]
     steep = max(map(len, shown)) > 4 and count > 3
     axes.set_xticks(range(count), shown, rotation=45 if steep else 0, ha="right" if steep else "center")
     axes.set_yticks(range(count), shown)
@@ -43,7 +43,7 @@ def confusion_figure(matrix: Array, names: Sequence[str]) -> Figure:
 
 def roc_figure(curves: Mapping[str, RocCurve]) -> Figure:
     """True against false positives; the diagonal is chance."""
-    figure = new_figure(5.4, 4.8)
+    figure = new_figure(5.4, 5.2, "compressed")
     axes = figure.add_subplot()
     chosen = sorted(curves.items(), key=lambda item: item[1].auc)[:CURVES]
     for name, curve in sorted(chosen, key=lambda item: -item[1].auc):
@@ -63,10 +63,11 @@ def calibration_figure(found: Calibration) -> Figure:
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1])
     upper.plot([0, 1], [0, 1], color="grey", linestyle=":", linewidth=1, label="perfectly calibrated")
     upper.plot(found.confidence, found.right, marker="o", label=f"model (error {found.expected_error:.3f})")
-    upper.set(ylabel="share that is right", xlim=(0, 1), ylim=(0, 1.02))
+    least = max(0.0, float(min(found.confidence.min(initial=1), found.right.min(initial=1))) - 0.08)
+    upper.set(ylabel="share that is right", xlim=(least, 1.02), ylim=(least, 1.02))
     upper.grid(alpha=0.25)
     upper.legend(loc="upper left", fontsize=8)
-    lower.bar(found.confidence, found.counts, width=0.06, color="tab:blue")
+    lower.bar(found.confidence, found.counts, width=0.05, color="tab:blue")
     lower.set(xlabel="probability of the prediction", ylabel="predictions")
     lower.grid(alpha=0.25, axis="y")
     return figure
@@ -74,7 +75,7 @@ def calibration_figure(found: Calibration) -> Figure:
 
 def numbers_figure(truth: Array, predicted: Array) -> Figure:
     """Predicted against true numbers; on the diagonal they are equal."""
-    figure = new_figure(5.4, 5.0)
+    figure = new_figure(5.2, 5.2, "compressed")
     axes = figure.add_subplot()
     low, high = float(min(truth.min(), predicted.min())), float(max(truth.max(), predicted.max()))
     margin = 0.03 * (high - low or 1)

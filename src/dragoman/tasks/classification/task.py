@@ -26,6 +26,7 @@ class Classification(TextTask):
     """Texts with one class or several in, a classifier out."""
 
     name = "classification"
+    weighs_classes = True
     number = False
     kind = Classifier
     data = LabelData
@@ -75,7 +76,11 @@ class Classification(TextTask):
 
     def error(self, settings: TrainingConfiguration, dataset: Dataset) -> Error:
         classes: Classes = dataset.encoders["label"]
-        return LogError() if classes.binary or classes.several else CrossEntropy(settings.loss.smoothing)
+        if not classes.binary and not classes.several:
+            return CrossEntropy(settings.loss.smoothing)
+        if settings.loss.smoothing:
+            raise ConfigurationError("loss.smoothing needs one class each, of three or more; leave it out")
+        return LogError()
 
     def plain_error(self, settings: TrainingConfiguration, dataset: Dataset) -> Error:
         classes: Classes = dataset.encoders["label"]

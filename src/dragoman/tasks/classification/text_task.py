@@ -79,6 +79,8 @@ class TextTask(Task):
         for name, value in (("start.vectors", asked.start.vectors.given), ("start.replay", asked.start.replay)):
             if value:
                 raise ConfigurationError(f"{name} is a setting of translation; leave it out")
+        if asked.progress.samples:
+            raise ConfigurationError("progress.samples shows translations; leave it out")
         if asked.start.train != "all":
             raise ConfigurationError("start.train = 'all' is the only choice here; leave --part out")
 

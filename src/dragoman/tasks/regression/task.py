@@ -10,6 +10,7 @@ from dragoman.data.dataset import Dataset
 from dragoman.data.scaler import Scaler
 from dragoman.data.schema import Encoders
 from dragoman.data.tokenizer import Tokenizer
+from dragoman.errors import ConfigurationError
 from dragoman.loss.index import Error, MeanSquaredError
 from dragoman.tasks.classification.recipes import NUMBERS_BY_ARCHITECTURE
 from dragoman.tasks.classification.settings import RegressorMetadata, TextData
@@ -38,6 +39,8 @@ class Regression(TextTask):
 
     def error(self, settings: TrainingConfiguration, dataset: Dataset) -> Error:
         """Of the scaled number."""
+        if settings.loss.smoothing:
+            raise ConfigurationError("loss.smoothing is a setting of classes, not of numbers; leave it out")
         return MeanSquaredError()
 
     def plain_error(self, settings: TrainingConfiguration, dataset: Dataset) -> Error:
