@@ -11,7 +11,8 @@ torch   the same with PyTorch's default initial values
 
 Before training, the twin's error and gradient are compared with ours (without dropout). PyTorch's GRU applies the reset
 gate after the product, so for `gru` both are close but not equal. Prints the validation error after every epoch, and
-accuracy and BLEU of greedy outputs on the validation part at the end. One thread each.
+accuracy and BLEU of greedy outputs on the validation part at the end. One thread each. `rnn` has no twin here:
+`--cells rnn --contenders ours`.
 """
 
 from __future__ import annotations
@@ -174,7 +175,7 @@ class Contest:
 
     def __init__(self, arguments: argparse.Namespace, cell: str, rate: float) -> None:
         given = {
-            "architecture": f"{cell}-attention",
+            "architecture": cell if arguments.plain else f"{cell}-attention",
             "preset": "small",
             "seed": arguments.seed,
             "threads": 1,
@@ -186,8 +187,9 @@ class Contest:
         self.prepared = Preparation(given, configuration(given), None, Callback(), lambda text: None)
         self.settings, self.network = self.prepared.settings, self.prepared.network
         if arguments.deviation is not None:
+            drawn = self.network.configuration.depth**-0.5 if cell == "rnn" else EMBEDDING_DEVIATION
             for embedding in (self.network.source_embedding, self.network.reference_embedding):
-                embedding.table.value *= arguments.deviation / EMBEDDING_DEVIATION
+                embedding.table.value *= arguments.deviation / drawn
         part, tokenizer = self.prepared.dataset.part("validation"), self.prepared.dataset.encoders["source"]
         marks = lambda labels: np.concatenate(([START], labels, [END]))  # noqa: E731
         self.sources = [marks(labels) for labels in tokenizer.encode(list(part.texts("source")))]
@@ -290,8 +292,11 @@ def main() -> int:
     parser.add_argument("--contenders", default="ours,twin,torch")
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--deviation", type=float, help="of the initial embeddings; it was 0.125 once")
+    parser.add_argument("--deviation", type=float, help="of the initial embeddings, instead of what the network draws")
+    parser.add_argument("--plain", action="store_true", help="without attention, of which there is no twin")
     arguments = parser.parse_args()
+    if arguments.plain and arguments.contenders != "ours":
+        parser.error("--plain needs --contenders ours")
     torch.set_num_threads(1)
     with threadpool_limits(1):
         for cell in arguments.cells.split(","):

@@ -235,3 +235,11 @@ def test_parameters_are_published_gate_by_gate() -> None:
         assert shapes[f"encoder.forward.0.{gate}.recurrent_weights"] == (4, 4)
         assert shapes[f"encoder.forward.0.{gate}.biases"] == (4,)
     assert network.count() == sum(int(np.prod(shape)) for shape in shapes.values())
+
+
+@pytest.mark.parametrize(("cell", "deviation"), [("rnn", 1 / 8), ("lstm", 1.0), ("gru", 1.0)])
+def test_cells_with_gates_start_with_larger_embeddings(cell: Any, deviation: float) -> None:
+    configuration = RecurrentConfiguration(source_vocabulary=500, target_vocabulary=400, depth=64, units=8, cell=cell)
+    network = EncoderDecoder(configuration)
+    for embedding in (network.source_embedding, network.reference_embedding):
+        assert value_of(embedding.table).std() == pytest.approx(deviation, rel=0.02)

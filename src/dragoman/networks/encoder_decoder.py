@@ -30,7 +30,7 @@ from dragoman.networks.network import Configuration, Network
 from dragoman.networks.sizes import MOST_LABELS, MOST_LAYERS, WIDEST, check_memory, count_recurrent
 from dragoman.operations import concatenate_columns, drop, mean_rows, take_rows
 
-EMBEDDING_DEVIATION = 1.0  # initial; rows of length 1 leave the states of an LSTM so small that attention starts late
+EMBEDDING_DEVIATION = 1.0  # initial, for cells with gates, which halve what comes in and out (docs/recurrent.md)
 
 
 class RecurrentSettings(Configuration):
@@ -111,7 +111,8 @@ class EncoderDecoder(Network):
         initial, sites = Initializer(seed, dtype), itertools.count()
 
         def embedding(vocabulary: int) -> Embedding:
-            settings: dict[str, Any] = {"dropout": c.dropout, "site": next(sites), "deviation": EMBEDDING_DEVIATION}
+            deviation = None if c.cell == "rnn" else EMBEDDING_DEVIATION
+            settings: dict[str, Any] = {"dropout": c.dropout, "site": next(sites), "deviation": deviation}
             return Embedding(vocabulary, c.depth, initial, "none", **settings)
 
         def recurrent(inputs: int, units: int, both: bool) -> Recurrent:
