@@ -22,6 +22,7 @@ _HOMES = {
     "backpropagate": "dragoman.graph",
     "gradient_check": "dragoman.graph",
     "operation": "dragoman.graph",
+    "TextGenerator": "dragoman.tasks.language_model.generator",
     "Transformer": "dragoman.networks",
     "Translator": "dragoman.tasks.translation.translator",
     "TransformerConfiguration": "dragoman.networks",
