@@ -24,6 +24,7 @@ _MODULES = {
     "backpropagate": "dragoman.graph",
     "gradient_check": "dragoman.graph",
     "operation": "dragoman.graph",
+    "TextGenerator": "dragoman.tasks.language_model.generator",
     "Transformer": "dragoman.networks",
     "Tagger": "dragoman.tasks.tagging.tagger",
     "Translator": "dragoman.tasks.translation.translator",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-import itertools
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -42,7 +42,7 @@ def stream_of(place: Path, text: str = TEXT, context: int = 16, **settings: obje
 def test_the_parts_are_ranges_of_the_text_that_end_with_a_line(tmp_path: Path) -> None:
     stream = stream_of(tmp_path)
     tokenizer, bounds = stream.encoders["text"], stream.about["bounds"]
-    parts = [tokenizer.decode([stream.tokens[a:b]])[0] for a, b in itertools.pairwise(bounds)]
+    parts = [tokenizer.decode([stream.tokens[a:b]])[0] for a, b in pairwise(bounds)]
     assert "".join(parts) == TEXT
     assert all(part.endswith("\n") for part in parts)
     assert [len(part) for part in parts] == list(stream.about["characters"].values())

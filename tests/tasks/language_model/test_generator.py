@@ -99,7 +99,7 @@ def test_positions_that_end_somewhere_slide(tmp_path: Path) -> None:
 
 
 def test_distances_reach_further_than_the_context(generator: TextGenerator) -> None:
-    assert generator.window == 4 * 32
+    assert generator.window == 2 * 32
     assert "".join(generator.generate("bad cog", tokens=200, temperature=0)) == (SONG * 12)[7:207]
 
 

@@ -26,7 +26,7 @@ from dragoman.tasks.language_model.streaming import TextStream
 from dragoman.tasks.task import wrong_command
 
 TOKENS = 500  # written unless something else is asked for
-FARTHEST = 4  # windows that a network with relative positions looks back at
+FARTHEST = 2  # windows that a network with relative positions looks back at (docs/language-models.md)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 

@@ -12,7 +12,7 @@ RECIPES: dict[str, dict[str, Any]] = {
         "stopping": {"accuracy": 0.90, "epochs": 100},
     },
     "modern": {
-        "network": {"block": "pre", "positions": "relative", "relative_reach": 64, "dropout": 0.1},
+        "network": {"block": "pre", "positions": "relative", "relative_reach": 64},
         "optimizer": {
             "rate": 0.004,
             "schedule": "cosine",
@@ -27,6 +27,7 @@ RECIPES_BY_PRESET: dict[str, dict[str, dict[str, Any]]] = {
     "modern": {"large": {"optimizer": {"rate": 0.002}}, "small": {"optimizer": {"rate": 0.008}}}
 }
 SMALL, MEDIUM = 300_000, 10_000_000  # tokens of the training part up to which a preset is chosen
+DROPOUT, PLENTY = 0.1, 1_000_000  # of so many tokens a network of these sizes learns nothing by heart
 SEEN = 20_000_000  # tokens that a training reads, unless epochs are given
 
 
@@ -34,10 +35,12 @@ def decided(given: Mapping[str, Any], about: Mapping[str, Any]) -> dict[str, Any
     """What a text decides where it is left open."""
     tokens = training_tokens(about)
     preset = given.get("preset") or ("small" if tokens <= SMALL else "medium" if tokens <= MEDIUM else "large")
-    decided: dict[str, Any] = {"preset": preset}
+    if given.get("recipe", "modern") != "modern":
+        return {"preset": preset}
+    network: dict[str, Any] = {"dropout": DROPOUT if tokens < PLENTY else 0.0}
     if about["encoding"]["kind"] != "characters" and given.get("architecture", "transformer") == "transformer":
-        decided["network"] = {"tied": "output"}  # a table of many labels is learnt from both sides
-    return decided
+        network["tied"] = "output"  # a table of many labels is learnt from both sides
+    return {"preset": preset, "network": network}
 
 
 def training_tokens(about: Mapping[str, Any]) -> int:
