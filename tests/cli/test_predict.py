@@ -77,6 +77,8 @@ def test_evaluate_reads_columns_as_training_did(run: Run, topics: Path, tmp_path
     assert json.loads((tmp_path / "report" / "report.json").read_text())["metrics"]["samples"] == 31
     (tmp_path / "b.csv").write_text("".join(f'"{text}",x,{label}\n' for text, label in models.NEWS[:30]))
     assert run("evaluate", topics, tmp_path / "b.csv", "--text", "1", "--label", "3").code == 0
+    wider = models.write_table(tmp_path / "w.tsv", [(f"{text}\tmore", label) for text, label in models.NEWS[:30]])
+    assert "of 30 texts" in run("evaluate", topics, wider).out  # of three columns, those of the training data
     angry = models.write_table(tmp_path / "c.tsv", [("a robot", "angry"), ("an atom", "science")])
     done = run("evaluate", topics, angry, "--json")
     assert "count as wrong: 'angry' (1)" in done.err

@@ -48,7 +48,9 @@ def train(
     ] = None,
     architecture: Annotated[
         str | None,
-        typer.Option(help="transformer (default), rnn, lstm, gru; of translators also with -context or -attention."),
+        typer.Option(
+            help="transformer, rnn, lstm, gru; of translators also gru-attention ...; of texts bag (their default)."
+        ),
     ] = None,
     preset: Annotated[str | None, typer.Option(help="small, medium or large; default: by the data.")] = None,
     text: Annotated[

@@ -89,5 +89,8 @@ def topics() -> Path:
 @cache
 def ratings() -> Path:
     """The directory of a regressor; no test changes it."""
-    train_model(settings(RATED, "ratings", {"stopping": {"epochs": 8}}, task="regression"), place() / "ratings")
+    train_model(
+        settings(RATED, "ratings", {"optimizer": {"rate": 0.03}, "stopping": {"epochs": 15}}, task="regression"),
+        place() / "ratings",
+    )
     return place() / "ratings"

@@ -12,6 +12,7 @@ import pytest
 
 from dragoman import Classifier, Regressor, Translator
 from dragoman.errors import ConfigurationError, DataError
+from dragoman.tasks.configuration import configuration
 from dragoman.tasks.task import find_task
 from tests.tasks.classification.models import MOODS, NEWS, RATED, TRANSFORMER, settings, write_table
 
@@ -108,7 +109,7 @@ def test_which_words_decided(moods: Path, ratings: Path) -> None:
     assert against.words[-1].effect == pytest.approx(-found.words[-1].effect)
     with pytest.raises(ConfigurationError, match="no class 'angry'; the model knows negative, positive"):
         model.explain("a text", "angry")
-    assert Regressor.load(ratings).explain("a perfect plot").strongest(1)[0].word == "perfect"
+    assert Regressor.load(ratings).explain("fair film and perfect plot").strongest(1)[0].word == "perfect"
 
 
 def test_log_odds_of_many_classes_are_those_of_the_probabilities(topics: Path) -> None:
@@ -147,6 +148,14 @@ def test_balanced_classes_weigh_the_same(own_cache: None, tmp_path: Path) -> Non
     rows += [(f"{text} again", label) for text, label in rows if label == "positive"]
     files = [write_table(tmp_path / "skewed.tsv", rows)]
     same = {"data": {"files": files}, "network": {"dropout": 0.0}}
+    task, asked = find_task("classification"), settings(MOODS, "moods", same, {"loss": {"class_weights": "balanced"}})
+    chosen = configuration(asked)
+    dataset = task.prepare(task.open_corpus(chosen.data), chosen)
+    part = task.part(dataset, "training", chosen)
+    batch = part.batch(np.arange(len(part)))
+    assert batch.loss_weights is not None
+    first, second = (batch.loss_weights[batch.targets == k].sum() for k in (0, 1))
+    assert first == pytest.approx(second) == pytest.approx(len(part) / 2)
     plain = trained(settings(MOODS, "moods", same))
     fair = trained(settings(MOODS, "moods", same, {"loss": {"class_weights": "balanced"}}))
     unknown = ["the", "a thing that was never mentioned"]
