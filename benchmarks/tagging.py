@@ -238,7 +238,7 @@ def main() -> int:
         rows[f"PyTorch twin, rate {rate:g}"] = [measured(arguments, "twin", seed, rate) for seed in seeds]
     print(table(rows))
     print(
-        f"\nSeeds {arguments.seeds}, mean ± standard deviation, per cent; {ours[0]['steps']:,} steps of the same batches."
+        f"\nSeeds {arguments.seeds}: mean ± standard deviation, per cent; {ours[0]['steps']:,} steps, the same batches."
     )
     return 0
 
