@@ -193,7 +193,8 @@ def table(rows: dict[str, list[dict[str, Any]]]) -> str:
         cells = []
         for score in SCORES:
             values = [100 * run["metrics"][score] for run in runs]
-            spread = f" ± {statistics.stdev(values):.2f}" if len(values) > 1 else ""
+            known = len(values) > 1 and all(map(math.isfinite, values))  # NaN: there were no unseen words
+            spread = f" ± {statistics.stdev(values):.2f}" if known else ""
             cells.append(f"{statistics.mean(values):.2f}{spread}")
         if "parameters" in runs[0]:
             cells += [f"{runs[0]['parameters']:,}", f"{statistics.median(run['seconds'] for run in runs):,.0f}"]
@@ -236,7 +237,9 @@ def main() -> int:
         rate = min(tried, key=lambda rate: tried[rate]["validation_error"])
         rows[f"PyTorch twin, rate {rate:g}"] = [measured(arguments, "twin", seed, rate) for seed in seeds]
     print(table(rows))
-    print(f"\n{len(seeds)} seeds, mean ± standard deviation, per cent; {ours[0]['steps']:,} steps of the same batches.")
+    print(
+        f"\nSeeds {arguments.seeds}: mean ± standard deviation, per cent; {ours[0]['steps']:,} steps, the same batches."
+    )
     return 0
 
 
