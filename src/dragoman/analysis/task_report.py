@@ -73,7 +73,7 @@ def report_page(report: TaskReport, name: str, facts: Mapping[str, str], figures
         f"<h1>{escape(name)}: testing analysis</h1>",
         f'<p class="verdict"><strong>{escape(report.headline)}</strong></p>',
         f"<dl>{rows}</dl>",
-        *map(_table, (measured, *report.tables)),
+        *(_table(table) for table in (measured, *report.tables) if table.rows),
     ]
     if figures:
         parts.append("<h2>Figures</h2>")

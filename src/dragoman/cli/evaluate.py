@@ -54,7 +54,7 @@ def evaluate(
     *,
     reading: ReadingOptions,
 ) -> None:
-    """Error, accuracy, perplexity, BLEU and chrF of a test set; writes report.html and report.json."""
+    """Measure a model on its own testing part or on a file; writes report.html and report.json."""
     from dragoman.cli.report import evaluate_model
     from dragoman.tasks.model import load_metadata
     from dragoman.tasks.translation.corpus import read_pairs

@@ -55,7 +55,7 @@ def evaluate_model(
 def print_report(report: TaskReport, screen: Console) -> None:
     screen.print(report.headline, style="bold", highlight=False, markup=False)
     measured = ReportTable("Scores", ("score", "value"), list(report.metrics.items()))
-    for each in (measured, *report.tables):
+    for each in (measured, *filter(lambda table: table.rows, report.tables)):
         table = new_table(screen, each.title)
         for i, column in enumerate(each.columns):
             number = bool(each.rows) and isinstance(each.rows[0][i], int | float)
