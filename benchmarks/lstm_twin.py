@@ -10,9 +10,9 @@ twin    nn.LSTM, nn.LSTMCell (or nn.GRU, nn.GRUCell), autograd and torch.optim.A
 torch   the same with PyTorch's default initial values
 
 Before training, the twin's error and gradient are compared with ours, without dropout. An LSTM's must be equal.
-PyTorch's GRU applies the reset gate after the product, another formula: its error is close, its gradient is not the same.
-Prints the validation error after every epoch, and accuracy and BLEU of greedy outputs on the validation part at the end.
-One thread each. `rnn` has no twin here: `--cells rnn --contenders ours`.
+PyTorch's GRU applies the reset gate after the product, another formula: its error is close, its gradient differs.
+Prints the validation error after every epoch, and at the end accuracy and BLEU of greedy outputs on the same part. One
+thread each. `rnn` has no twin here: `--cells rnn --contenders ours`.
 """
 
 from __future__ import annotations
