@@ -9,10 +9,10 @@ ours    Dragoman
 twin    nn.LSTM, nn.LSTMCell (or nn.GRU, nn.GRUCell), autograd and torch.optim.Adam, with our initial values
 torch   the same with PyTorch's default initial values
 
-Before training, the twin's error and gradient are compared with ours (without dropout). PyTorch's GRU applies the reset
-gate after the product, so for `gru` both are close but not equal. Prints the validation error after every epoch, and
-accuracy and BLEU of greedy outputs on the validation part at the end. One thread each. `rnn` has no twin here:
-`--cells rnn --contenders ours`.
+Before training, the twin's error and gradient are compared with ours, without dropout. An LSTM's must be equal.
+PyTorch's GRU applies the reset gate after the product, another formula: its error is close, its gradient differs.
+Prints the validation error after every epoch, and at the end accuracy and BLEU of greedy outputs on the same part. One
+thread each. `rnn` has no twin here: `--cells rnn --contenders ours`.
 """
 
 from __future__ import annotations
