@@ -19,7 +19,7 @@ from tests.cli.running import Run
 from tests.tasks.models import PAIRS, tiny, write_pairs
 
 HEAVY = ("numba", "matplotlib", "sacrebleu", "tokenizers", "torch", "numpy", "safetensors", "latex2mathml")
-COMMANDS = ["train", "translate", "evaluate", "inspect", "plot", "plan", "check", "bench"]
+COMMANDS = ["train", "translate", "generate", "score", "evaluate", "inspect", "plot", "plan", "check", "bench"]
 GROUPS = {
     "data": ["check", "clean", "split", "get"],
     "vectors": ["train", "nearest", "analogy", "cosine", "plot"],
