@@ -36,7 +36,7 @@ from dragoman.training import Callback
 
 class Kill(Callback):
     def step(self, step, loss, training):
-        if step == 9:
+        if step == 7:
             os.kill(os.getpid(), signal.SIGKILL)
 
 train_model(json.loads(sys.argv[1]), Path(sys.argv[2]), Kill())
@@ -45,7 +45,7 @@ train_model(json.loads(sys.argv[1]), Path(sys.argv[2]), Kill())
 
 @pytest.mark.parametrize("architecture", ["transformer", "lstm"])
 def test_a_killed_training_resumes_to_the_same_bits(architecture: str, tmp_path: Path, own_cache: None) -> None:
-    """Killed in the middle of the second epoch, between two checkpoints: tracks, states and shifts go on."""
+    """Killed in the middle of the second epoch: tracks, states and shifts go on."""
     given = settings(
         tmp_path,
         architecture=architecture,
@@ -59,7 +59,7 @@ def test_a_killed_training_resumes_to_the_same_bits(architecture: str, tmp_path:
     killed = subprocess.run([sys.executable, "-c", KILLED, json.dumps(given), str(tmp_path / "killed")], check=False)
     assert killed.returncode == -signal.SIGKILL
     last = (tmp_path / "killed" / "checkpoints" / "latest").read_text().strip()
-    assert last == "step-00000008"
+    assert last == "step-00000006"
     arrays = load_file(tmp_path / "killed" / "checkpoints" / last / "arrays.safetensors")
     assert any(name.startswith("carried.") for name in arrays) == (architecture == "lstm")
     train_model(given, tmp_path / "killed")
