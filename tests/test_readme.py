@@ -56,7 +56,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("pairs.tsv", "clean.tsv", "test.tsv"):
         (place / name).write_text("".join(f"{s}\t{r}\n" for s, r in SOUND), encoding="utf-8")
     shutil.copy(ROOT / "examples" / "translation.toml", place)
-    (place / "book.txt").write_text(ABOUT * 40, encoding="utf-8")
+    (place / "book.txt").write_text(f"Once upon a time. {ABOUT}" * 40, encoding="utf-8")
     (place / "words.conll").write_text(TAGGED * 40, encoding="utf-8")
     reviews = [f"A {word} film number {i}.,{label}" for i in range(30) for word, label in OPINIONS.items()]
     (place / "reviews.csv").write_text("\n".join(["text,label", *reviews, ""]), encoding="utf-8")

@@ -32,7 +32,7 @@ def test_inspect_a_model(undertrained: Path, run: Run) -> None:
         "modern, seed 0",
         "20 steps, 2 epochs, finished 2 epochs",
         "pre-norm, dropout 0.1",
-        f"{metadata.longest[0]} source labels",
+        f"{metadata.longest[0]} source tokens",
         "numbers, addresses, placeholders",
         metadata.dragoman,
         "trains      graph (the numpy engine has no fused kernels)",

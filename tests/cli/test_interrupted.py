@@ -107,10 +107,10 @@ def raise_as_ours() -> None:
 
 @pytest.mark.parametrize("cause", [raise_caused, raise_in_context, raise_as_ours])
 def test_what_an_interrupt_was_turned_into_is_an_interrupt(
-    cause: Any, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    cause: Any, run: Run, monkeypatch: pytest.MonkeyPatch, undertrained: Path
 ) -> None:
     monkeypatch.setattr(Translator, "load", lambda directory: cause())
-    for arguments in (["translate", tmp_path, "bread"], ["evaluate", tmp_path]):
+    for arguments in (["translate", undertrained, "bread"], ["evaluate", undertrained]):
         done = run(*arguments)
         assert (done.code, done.out, done.err) == (130, "", TOLD)
 

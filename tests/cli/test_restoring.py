@@ -110,8 +110,8 @@ def test_a_model_json_of_a_later_version_is_left_alone(model: Path, run: Run) ->
     [
         ({"network": []}, "model.json: network is a list, expected an object"),
         ({"network": 3}, "model.json: network is a number, expected an object"),
-        ({"task": "foo"}, "model.json: there is no task 'foo', expected 'translation'"),
-        ({"task": []}, "model.json: there is no task [], expected 'translation'"),
+        ({"task": "foo"}, "model.json: there is no task 'foo'; expected one of translation"),
+        ({"task": []}, "model.json: there is no task []; expected one of translation"),
     ],
 )
 def test_a_wrong_value_in_model_json_is_told_and_mended(

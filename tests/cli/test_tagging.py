@@ -119,7 +119,7 @@ def test_plan_and_budget(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     [
         ("Anna\tPROPN\nplays\n", "line 2: wrong number of columns (1, but the first line has 2)"),
         ("Anna\nplays\n", "line 1: wrong number of columns (1, expected a word and its tag)"),
-        ("# nothing\n\n\n", "there is not a single one of the sentences to learn from"),
+        ("# nothing\n\n\n", "there are no sentences to learn from"),
         ("", "is empty"),
     ],
 )

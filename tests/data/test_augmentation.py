@@ -71,7 +71,7 @@ def test_scores_are_measured_on_pairs_as_they_are(tmp_path: Path) -> None:
     prepared = prepare(PAIRS, tmp_path / "d", Encoding(protect=True), Splitting((0.6, 0.2, 0.2)))
     for name in ("validation", "testing"):
         part = prepared.part(name)
-        for side, texts in enumerate(("source", "reference")):
+        for side, texts in enumerate(("source", "target")):
             assert shown(part, side) == list(part.texts(texts))
 
 

@@ -11,37 +11,39 @@ from dragoman.data.lexicon import Lexicon
 from dragoman.errors import DataError, FileFormatError
 
 
-def test_the_most_frequent_first_then_by_name() -> None:
-    found = Classes.learn(["b", "a", "c", "c", "ñ"])
-    assert (found.names, found.counts, found.size) == (("c", "a", "b", "ñ"), (2, 1, 1, 1), 4)
+def test_classes_are_in_the_order_of_their_names() -> None:
+    found = Classes.learn((name,) for name in ["b", "a", "c", "c", "ñ"])
+    assert (found.names, found.counts, found.size) == (("a", "b", "c", "ñ"), (1, 1, 2, 1), 4)
+    assert Classes.learn((name,) for name in ["10", "9", "9"]).names == ("9", "10"), "numbers by their value"
     assert [found.index(name) for name in found.names] == [0, 1, 2, 3]
     assert "a" in found
     assert "d" not in found
 
 
 def test_an_unknown_class() -> None:
-    found = Classes.learn(["positive", "negative"])
+    found = Classes.learn([("positive",), ("negative",)])
     with pytest.raises(DataError, match="'postive' is not a class of the training data; did you mean 'positive'"):
         found.index("postive")
     with pytest.raises(DataError, match=r"the classes are negative, positive$"):
         found.index("x")
-    with pytest.raises(DataError, match="no labels"):
+    with pytest.raises(DataError, match="no training example has a label"):
         Classes.learn([])
 
 
 def test_classes_on_disk(tmp_path: Path) -> None:
     path = tmp_path / "tags-classes.json"
     path.write_text(Classes(("ñ", "b"), (2, 0)).to_json(), encoding="utf-8")
-    assert path.read_text(encoding="utf-8") == '{"names": ["ñ", "b"], "counts": [2, 0]}'
+    assert "ñ" in path.read_text(encoding="utf-8")
     assert Classes.load(path) == Classes(("ñ", "b"), (2, 0))
     for bad in (
         "",
         "[]",
         "{}",
-        '{"names": [1], "counts": [1]}',
-        '{"names": ["a"], "counts": []}',
-        '{"names": ["a", "a"], "counts": [1, 1]}',
-        '{"names": [], "counts": []}',
+        '{"names": [1], "counts": [1], "several": false}',
+        '{"names": ["a"], "counts": [], "several": false}',
+        '{"names": ["a", "a"], "counts": [1, 1], "several": false}',
+        '{"names": [], "counts": [], "several": false}',
+        '{"names": ["a"], "counts": [1], "several": 2}',
     ):
         path.write_text(bad, encoding="utf-8")
         with pytest.raises(FileFormatError, match=r"tags-classes.json"):

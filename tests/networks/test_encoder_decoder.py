@@ -216,7 +216,7 @@ def test_without_attention_there_is_nothing_to_show() -> None:
 
 
 def test_mistakes_are_told() -> None:
-    with pytest.raises(ConfigurationError, match="half the units in each, got 3"):
+    with pytest.raises(ConfigurationError, match="needs an even number of units, got 3"):
         small_encoder_decoder(bidirectional=True, units=3)
     network = small_encoder_decoder()
     with pytest.raises(ShapeError, match="reads pairs"):

@@ -89,7 +89,7 @@ def test_a_prefix_ends_at_a_dot() -> None:
 
 @pytest.mark.parametrize("prefix", ["encode", "decoder.2", "table", ""])
 def test_a_prefix_that_names_nothing_is_refused(prefix: str) -> None:
-    with pytest.raises(ConfigurationError, match=f"begins with '{prefix}'; there is decoder, encoder, output"):
+    with pytest.raises(ConfigurationError, match=f"begins with '{prefix}'; available: decoder, encoder, output"):
         small_transformer(layers=2).freeze(prefix)
 
 

@@ -378,5 +378,5 @@ def test_sequences_must_cover_the_rows(kind, offsets, message):
 
 
 def test_an_unknown_activation_is_refused():
-    with pytest.raises(ConfigurationError, match="no activation 'swish'"):
+    with pytest.raises(ConfigurationError, match="unknown activation 'swish'"):
         rnn(X, SQUARE, offsets=np.array([0, 5]), activation="swish")

@@ -141,7 +141,7 @@ def _read_object(path: Path) -> dict[str, Any]:
 
 def _metadata(found: dict[str, Any], path: Path) -> ModelMetadata:
     name, network = found.get("task", DEFAULT), found.get("network", {})
-    if name not in TASKS:
+    if not isinstance(name, str) or name not in TASKS:
         raise ConfigurationError(f"there is no task {name!r}; expected one of {', '.join(TASKS)}")
     if not isinstance(network, dict):
         raise ConfigurationError(f"network is {_kind_of(network)}, expected an object")
