@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -75,3 +77,14 @@ def test_without_a_budget_the_share_is_one_of_steps(monkeypatch: pytest.MonkeyPa
     for now, share, left in lines:
         assert share == pytest.approx(now / 80, abs=0.01)
         assert left == pytest.approx(80 - now, abs=3)
+
+
+def test_the_first_step_tells_no_pace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It compiles kernels: a line about it has no time left."""
+    screen = TrainingProgress(Console(file=io.StringIO(), width=200))
+    monkeypatch.setattr(progress, "share_done", lambda step, training: step / 5000)
+    training: Any = SimpleNamespace(plan=None, stopping=Stopping(5000), now=lambda: 20.0)
+    screen.first = (0.0, 1)
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: 0.2))
+    assert screen._estimate(1, training)[1] == math.inf
+    assert screen._estimate(3, training)[1] == pytest.approx(0.1 * 4997)

@@ -120,14 +120,15 @@ class TrainingProgress(Screen, Callback):
         return now / (now + left) if now + left else 0.0, left
 
     def _seconds_left(self, step: int, training: Training, share: float) -> float:
-        """Return the seconds left, at the recent pace or that of this session; infinite if no end is planned."""
+        """Return the seconds left, at the recent pace or that of this session; infinite if no end or pace is known."""
         if training.plan is not None:
             left = training.plan.seconds_left(step, training.steps_per_evaluation)
             if left is not None:
                 return left
         began, at = self.first or (time.monotonic(), step)
-        spent = time.monotonic() - began
-        return spent / max(1, step - at) * max(0.0, step / share - step) if share else math.inf
+        if step == at or not share:  # the first step compiles kernels, so it tells no pace
+            return math.inf
+        return (time.monotonic() - began) / (step - at) * max(0.0, step / share - step)
 
     def record(self, record: Record) -> None:
         if self.quiet:
