@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any
 
 import numpy as np
 
@@ -17,8 +16,7 @@ from dragoman.engines.compute import fast_compute
 from dragoman.errors import ConfigurationError, DataError
 from dragoman.graph import Array, value_of
 from dragoman.operations import linear
-from dragoman.tasks import model as directory_of
-from dragoman.tasks.task import wrong_command
+from dragoman.tasks.trained_model import TrainedModel
 
 TOGETHER = 4096  # tokens of texts that are read at a time
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -54,61 +52,16 @@ class Explanation:
         return {"of": self.of, "words": [{"word": w.word, "effect": round(w.effect, 4)} for w in self.words]}
 
 
-class TextModel:
-    """A network that reads a text, its encoders, and what is known about them."""
-
-    task: ClassVar[str]
+class TextModel(TrainedModel):
+    """A network that reads a text, and its encoders."""
 
     def __init__(self, network: Any, encoders: Encoders, metadata: Any) -> None:
-        self.network = network
-        self.encoders = dict(encoders)
-        self.metadata = metadata
-        self.directory: Path | None = None
+        super().__init__(network, encoders, metadata)
         self._encoding = TextEncoding(metadata.maximum, metadata.lowercase)
 
     @property
     def tokenizer(self) -> Any:
         return self.encoders["text"]
-
-    # On disk
-
-    @classmethod
-    def train(cls, files: str | Path | Sequence[str | Path], /, out: str | Path | None = None, **settings: Any) -> Self:
-        """A model trained on files of texts and their targets; settings as in the configuration, sections as dicts.
-
-        Without `out` nothing is written to disk, and nothing can be resumed.
-        """
-        from dragoman.tasks.training import train_model
-
-        names = [files] if isinstance(files, str | Path) else list(files)
-        given = {**settings, "task": cls.task}
-        given["data"] = {"files": [str(name) for name in names], **dict(settings.get("data", {}))}
-        model: Self = train_model(given, None if out is None else Path(out))[0]
-        return model
-
-    @classmethod
-    def load(cls, directory: str | Path) -> Self:
-        place = Path(directory)
-        metadata = directory_of.load_metadata(place)
-        if metadata.task != cls.task:
-            raise ConfigurationError(wrong_command(place, metadata.task))
-        network = directory_of.load_network(metadata, place)
-        model = cls(network, directory_of.load_encoders(metadata, place), metadata)
-        model.directory = place
-        return model
-
-    def save(self, directory: str | Path) -> None:
-        """All that is needed to predict. Weights that are not finite are refused before anything is written."""
-        place = Path(directory)
-        directory_of.check_weights(self.network, place)
-        try:
-            place.mkdir(parents=True, exist_ok=True)
-            directory_of.save_encoders(self.encoders, place)
-            directory_of.save_network(self.network, place)
-            checksums = directory_of.encoder_checksums(self.encoders)
-            directory_of.save_metadata(self.metadata.model_copy(update={"encoders": checksums}), place)
-        except OSError as error:
-            raise DataError(f"{place} could not be written: {error}") from None
 
     # Texts in, numbers out
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,11 +18,10 @@ from dragoman.engines.compute import fast_compute
 from dragoman.errors import ConfigurationError, DataError
 from dragoman.graph import Array
 from dragoman.networks import LanguageModel
-from dragoman.tasks import model as directory_of
 from dragoman.tasks.language_model.scoring import Measured, TextScore, measure, score_of
 from dragoman.tasks.language_model.settings import LanguageModelMetadata
 from dragoman.tasks.language_model.streaming import TextStream
-from dragoman.tasks.task import wrong_command
+from dragoman.tasks.trained_model import TrainedModel
 
 TOKENS = 500  # written unless something else is asked for
 FARTHEST = 2  # windows that a network with relative positions looks back at (docs/language-models.md)
@@ -63,56 +61,16 @@ class GenerationOptions:
         return Sampling(self.temperature, self.top_k, self.top_p, self.seed)
 
 
-class TextGenerator:
-    """A network, its tokenizer, and what is known about them."""
+class TextGenerator(TrainedModel):
+    """A language model with its tokenizer."""
 
-    def __init__(self, network: Any, tokenizer: Tokenizer, metadata: LanguageModelMetadata) -> None:
-        self.network = network
-        self.tokenizer = tokenizer
-        self.metadata = metadata
-        self.directory: Path | None = None
+    task = "language-model"
+    metadata: LanguageModelMetadata
 
-    # On disk
-
-    @classmethod
-    def train(
-        cls, files: str | Path | Sequence[str | Path], /, out: str | Path | None = None, **settings: Any
-    ) -> TextGenerator:
-        """A language model trained on files of plain text; settings as in the configuration, sections as dicts.
-
-        Without `out` nothing is written to disk, and nothing can be resumed.
-        """
-        from dragoman.tasks.training import train_model
-
-        names = [files] if isinstance(files, str | Path) else list(files)
-        given = {"task": "language-model", **settings}
-        given["data"] = {"files": [str(name) for name in names], **dict(settings.get("data", {}))}
-        generator: TextGenerator = train_model(given, None if out is None else Path(out))[0]
-        return generator
-
-    @classmethod
-    def load(cls, directory: str | Path) -> TextGenerator:
-        place = Path(directory)
-        metadata = directory_of.load_metadata(place)
-        if not isinstance(metadata, LanguageModelMetadata):
-            raise ConfigurationError(wrong_command(place, metadata.task))
-        network = directory_of.load_network(metadata, place)
-        generator = cls(network, directory_of.load_encoders(metadata, place)["text"], metadata)
-        generator.directory = place
-        return generator
-
-    def save(self, directory: str | Path) -> None:
-        """All that is needed to write. Weights that are not finite are refused before anything is written."""
-        place, encoders = Path(directory), {"text": self.tokenizer}
-        directory_of.check_weights(self.network, place)
-        try:
-            place.mkdir(parents=True, exist_ok=True)
-            directory_of.save_encoders(encoders, place)
-            directory_of.save_network(self.network, place)
-            checksums = directory_of.encoder_checksums(encoders)
-            directory_of.save_metadata(self.metadata.model_copy(update={"encoders": checksums}), place)
-        except OSError as error:
-            raise DataError(f"{place} could not be written: {error}") from None
+    @property
+    def tokenizer(self) -> Tokenizer:
+        found: Tokenizer = self.encoders["text"]
+        return found
 
     # Writing
 

@@ -195,7 +195,7 @@ class LanguageModelling(Task):
         return {"tokens": metadata.tokenizer, "context": f"windows of {metadata.context} tokens"}
 
     def model(self, network: Any, encoders: Encoders, metadata: Any) -> TextGenerator:
-        return TextGenerator(network, encoders["text"], metadata)
+        return TextGenerator(network, encoders, metadata)
 
     def load(self, directory: Path) -> TextGenerator:
         return TextGenerator.load(directory)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,18 +12,15 @@ import numpy as np
 from dragoman.batch import Batch
 from dragoman.data.classes import Classes
 from dragoman.data.lexicon import Lexicon
-from dragoman.data.schema import Encoders
 from dragoman.data.tagged_words import encode_words, joined_pieces
 from dragoman.data.tokenizer import word_splitter
 from dragoman.data.word_pieces import WordPieces
 from dragoman.engines.compute import fast_compute
 from dragoman.errors import ConfigurationError, DataError
 from dragoman.graph import Array, value_of
-from dragoman.networks import AnyEncoder
-from dragoman.tasks import model as directory_of
 from dragoman.tasks.features import TOGETHER, TextFeatures, batches_of, cut, encode_features
 from dragoman.tasks.tagging.settings import TaggerMetadata
-from dragoman.tasks.task import wrong_command
+from dragoman.tasks.trained_model import TrainedModel
 
 if TYPE_CHECKING:
     from dragoman.analysis.task_report import TaskReport
@@ -52,14 +48,11 @@ class TaggedText:
         }
 
 
-class Tagger:
-    """A network, its word pieces and tags, and what is known about them."""
+class Tagger(TrainedModel):
+    """A network with its word pieces and tags."""
 
-    def __init__(self, network: AnyEncoder, encoders: Encoders, metadata: TaggerMetadata) -> None:
-        self.network: Any = network
-        self.encoders = encoders
-        self.metadata = metadata
-        self.directory: Path | None = None
+    task = "tagging"
+    metadata: TaggerMetadata
 
     @property
     def pieces(self) -> WordPieces:
@@ -75,48 +68,6 @@ class Tagger:
     def lexicon(self) -> Lexicon:
         found: Lexicon = self.encoders["words"]
         return found
-
-    # On disk
-
-    @classmethod
-    def train(
-        cls, files: str | Path | Sequence[str | Path], /, out: str | Path | None = None, **settings: Any
-    ) -> Tagger:
-        """A tagger trained on files of tagged words; settings as in the configuration, sections as dicts.
-
-        Without `out` nothing is written to disk, and nothing can be resumed.
-        """
-        from dragoman.tasks.training import train_model
-
-        names = [files] if isinstance(files, str | Path) else list(files)
-        given = {"task": "tagging", **settings}
-        given["data"] = {"files": [str(name) for name in names], **dict(settings.get("data", {}))}
-        tagger: Tagger = train_model(given, None if out is None else Path(out))[0]
-        return tagger
-
-    @classmethod
-    def load(cls, directory: str | Path) -> Tagger:
-        place = Path(directory)
-        metadata = directory_of.load_metadata(place)
-        if not isinstance(metadata, TaggerMetadata):
-            raise ConfigurationError(wrong_command(place, metadata.task))
-        network = directory_of.load_network(metadata, place)
-        tagger = cls(network, directory_of.load_encoders(metadata, place), metadata)
-        tagger.directory = place
-        return tagger
-
-    def save(self, directory: str | Path) -> None:
-        """All that is needed to tag. Weights that are not finite are refused before anything is written."""
-        place = Path(directory)
-        directory_of.check_weights(self.network, place)
-        try:
-            place.mkdir(parents=True, exist_ok=True)
-            directory_of.save_encoders(self.encoders, place)
-            directory_of.save_network(self.network, place)
-            checksums = directory_of.encoder_checksums(self.encoders)
-            directory_of.save_metadata(self.metadata.model_copy(update={"encoders": checksums}), place)
-        except OSError as error:
-            raise DataError(f"{place} could not be written: {error}") from None
 
     # Words in, tags out
 

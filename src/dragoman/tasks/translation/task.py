@@ -178,7 +178,7 @@ class Translation(Task):
         }
 
     def model(self, network: Any, encoders: Encoders, metadata: Any) -> Translator:
-        return Translator(network, (encoders["source"], encoders["target"]), metadata)
+        return Translator(network, encoders, metadata)
 
     def load(self, directory: Path) -> Translator:
         return Translator.load(directory)

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy as np
 from dragoman.batch import END, START, Batch
 from dragoman.data.pair_encoding import add_marks
 from dragoman.data.protection import EVERY_STANDIN, STANDINS, Masked, mask, spaced
+from dragoman.data.schema import Encoders
 from dragoman.data.scripts import Alphabet
 from dragoman.data.splits import collapsed
 from dragoman.data.tokenizer import Tokenizer
@@ -26,9 +26,8 @@ from dragoman.engines.compute import fast_compute
 from dragoman.errors import ConfigurationError, DataError, DragomanWarning
 from dragoman.graph import Array
 from dragoman.networks import SequenceModel
-from dragoman.tasks import model as directory_of
 from dragoman.tasks.features import TextFeatures, encode_features
-from dragoman.tasks.task import wrong_command
+from dragoman.tasks.trained_model import TrainedModel
 from dragoman.tasks.translation.options import WIDEST, DecodingOptions
 from dragoman.tasks.translation.results import Alignment, Alternative, Translation
 from dragoman.tasks.translation.scoring import BATCH, Pair, Scorer
@@ -49,16 +48,18 @@ SHORTEST = 16  # tokens that are translated at once even by a model trained on s
 HYPOTHESES = 1024  # per thread at a time: a wide beam has fewer sentences
 
 
-class Translator:
+class Translator(TrainedModel):
     """A network with its tokenizers and metadata."""
 
-    def __init__(
-        self, network: SequenceModel, tokenizers: tuple[Tokenizer, Tokenizer], metadata: TranslatorMetadata
-    ) -> None:
-        self.network = network
-        self.source_tokenizer, self.target_tokenizer = tokenizers
-        self.metadata = metadata
-        self.directory: Path | None = None
+    task = "translation"
+    network: SequenceModel
+    metadata: TranslatorMetadata
+
+    def __init__(self, network: SequenceModel, encoders: Encoders, metadata: TranslatorMetadata) -> None:
+        super().__init__(network, encoders, metadata)
+        self.source_tokenizer: Tokenizer = encoders["source"]
+        self.target_tokenizer: Tokenizer = encoders["target"]
+        tokenizers = self.source_tokenizer, self.target_tokenizer
         self.workers = Workers(physical_cores())
         self._protect = metadata.protect and not any(tokenizer.unknown_in([EVERY_STANDIN]) for tokenizer in tokenizers)
         longest, limit = max(SHORTEST, metadata.longest[0]), network.maximum_length
@@ -66,50 +67,6 @@ class Translator:
             self.source_tokenizer, longest if limit is None else min(longest, limit), self._protect
         )
         self._scorer = Scorer(network, tokenizers, self._protect)
-
-    # On disk
-
-    @classmethod
-    def train(
-        cls, files: str | Path | Sequence[str | Path], /, out: str | Path | None = None, **settings: Any
-    ) -> Translator:
-        """Train a translator on files of sentence pairs; settings as in the configuration, sections as dicts.
-
-        Without `out` nothing is written to disk, and nothing can be resumed.
-        """
-        from dragoman.tasks.training import train_model
-
-        names = [files] if isinstance(files, str | Path) else list(files)
-        given = dict(settings)
-        given["data"] = {"files": [str(name) for name in names], **dict(settings.get("data", {}))}
-        translator: Translator = train_model(given, None if out is None else Path(out))[0]
-        return translator
-
-    @classmethod
-    def load(cls, directory: str | Path) -> Translator:
-        place = Path(directory)
-        metadata = directory_of.load_metadata(place)
-        if not isinstance(metadata, TranslatorMetadata):
-            raise ConfigurationError(wrong_command(place, metadata.task))
-        network = directory_of.load_network(metadata, place)
-        encoders = directory_of.load_encoders(metadata, place)
-        translator = cls(network, (encoders["source"], encoders["target"]), metadata)
-        translator.directory = place
-        return translator
-
-    def save(self, directory: str | Path) -> None:
-        """Save all that is needed to translate. Weights that are not finite are refused before anything is written."""
-        place = Path(directory)
-        directory_of.check_weights(self.network, place)
-        try:
-            place.mkdir(parents=True, exist_ok=True)
-            encoders = {"source": self.source_tokenizer, "target": self.target_tokenizer}
-            directory_of.save_encoders(encoders, place)
-            directory_of.save_network(self.network, place)
-            checksums = directory_of.encoder_checksums(encoders)
-            directory_of.save_metadata(self.metadata.model_copy(update={"encoders": checksums}), place)
-        except OSError as error:
-            raise DataError(f"{place} could not be written: {error}") from None
 
     # Text in, text out
 
