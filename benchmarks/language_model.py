@@ -145,7 +145,7 @@ class Products:
     def __init__(self, setup: Setup, threads: int) -> None:
         from threadpoolctl import threadpool_limits
 
-        from dragoman.bench.contenders import Room
+        from dragoman.bench.contenders import Buffers
         from dragoman.engines import use_fastest
         from dragoman.training.workers import Workers
 
@@ -155,7 +155,7 @@ class Products:
         shards = [len(shard.labels) for shard in next(setup.stream).shards(threads)]
         c = setup.network().configuration
         self.layers = [self._layers(c, rows) for rows in shards]
-        self.rooms = [Room([self.layers], number) for number in range(len(shards))]
+        self.buffers = [Buffers([self.layers], number) for number in range(len(shards))]
 
     def _layers(self, c: Any, rows: int) -> list[tuple[int, int, int]]:
         if not hasattr(c, "units"):
@@ -169,7 +169,7 @@ class Products:
 
     def steps(self, count: int) -> None:
         for _ in range(count):
-            self.workers.map(lambda pair: pair[0].multiply(pair[1]), list(zip(self.rooms, self.layers, strict=True)))
+            self.workers.map(lambda pair: pair[0].multiply(pair[1]), list(zip(self.buffers, self.layers, strict=True)))
 
 
 def serve(contender: str, given: dict[str, Any], threads: int) -> None:

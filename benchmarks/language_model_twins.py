@@ -13,65 +13,24 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from dragoman.bench.torch_twin import Attention, Block, copy
+from dragoman.bench.torch_twin import LanguageModelTwin, copy
 from dragoman.graph import Array
 
 ORDER = {"lstm": (1, 0, 3, 2), "gru": (0, 1, 2), "rnn": (0,)}  # our block i is this block of torch
 SIGNS = {"lstm": (1, 1, 1, 1), "gru": (1, -1, 1), "rnn": (1,)}  # torch's update gate is 1 minus ours
 
 
-class CausalBlock(Block):
-    """Self-attention to what came before, and perceptrons."""
+class TransformerTwin(LanguageModelTwin):
+    """The twin of `dragoman bench`, with relative or learned positions, and without a state."""
 
-    def forward(self, x: Tensor, bias: Tensor | None = None) -> Tensor:  # type: ignore[override]
-        look = lambda y: self.self_attention(y, y, None, True, bias)  # noqa: E731
-        x = self.around(x, look, self.self_attention_normalization)
-        return self.around(x, self.perceptron, self.perceptron_normalization)
-
-
-class TransformerTwin(nn.Module):
     def __init__(self, c: dict[str, Any], weights: dict[str, Array], positions: str, context: int) -> None:
-        super().__init__()
         depth = c["depth"]
-        self.embedding = nn.Embedding(c["vocabulary"], depth)
-        self.blocks = nn.ModuleList(CausalBlock(c, cross=False) for _ in range(c["layers"]))
-        self.normalization = nn.LayerNorm(depth, c["epsilon"])
-        self.output = nn.Linear(depth, c["vocabulary"])
-        self.dropout = nn.Dropout(c["dropout"])
-        self.scale, self.reach = depth**0.5, c["relative_reach"]
-        self.bias = nn.Parameter(torch.zeros(c["heads"], 2 * self.reach + 1)) if positions == "relative" else None
-        self.places = nn.Parameter(torch.randn(context, depth) * depth**-0.5) if positions == "learned" else None
-        with torch.no_grad():
-            self._load(weights)
+        first = np.random.default_rng(0).standard_normal((context, depth), np.float32) * np.float32(depth**-0.5)
+        super().__init__({**c, "positions": positions}, first, weights)
 
-    def _load(self, weights: dict[str, Array]) -> None:
-        for name, module in self.named_modules():
-            if isinstance(module, Attention):
-                copy(module.input.weight, *(weights[f"{name}.{part}.weights"].T for part in ("query", "key", "value")))
-                copy(module.input.bias, *(weights[f"{name}.{part}.biases"] for part in ("query", "key", "value")))
-            elif isinstance(module, nn.LayerNorm):
-                copy(module.weight, weights[f"{name}.gamma"])
-                copy(module.bias, weights[f"{name}.beta"])
-            elif isinstance(module, nn.Embedding):
-                copy(module.weight, weights[f"{name}.table"])
-            elif isinstance(module, nn.Linear) and not name.endswith(".input"):
-                ours = name.replace("perceptron.0", "perceptron.hidden").replace("perceptron.2", "perceptron.output")
-                copy(module.weight, weights[f"{ours}.weights"].T)
-                copy(module.bias, weights[f"{ours}.biases"])
-
-    def forward(self, labels: Tensor, state: Any = None) -> tuple[Tensor, Any]:
+    def forward(self, labels: Tensor, state: Any = None) -> tuple[Tensor, Any]:  # type: ignore[override]
         """labels [B, T] -> logits [B, T, V]"""
-        x, length, bias = self.embedding(labels) * self.scale, labels.shape[1], None
-        if self.places is not None:
-            x = x + self.places[:length]
-        if self.bias is not None:
-            distance = torch.arange(length)[None, :] - torch.arange(length)[:, None]
-            bias = self.bias[:, distance.clamp(-self.reach, self.reach) + self.reach]
-            bias = bias.masked_fill(distance > 0, -torch.inf)
-        x = self.dropout(x)
-        for block in self.blocks:
-            x = block(x, bias)
-        return self.output(self.normalization(x)), None
+        return super().forward(labels), None
 
 
 class RecurrentTwin(nn.Module):

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from dragoman.bench.material import Material
 from dragoman.bench.preparation import prepare_decoding, prepare_steps, random_translator
 from dragoman.bench.sentences import Sentences
-from dragoman.bench.workloads import HIDDEN, TRAINING, Settings, network_configuration
+from dragoman.bench.workloads import HIDDEN, TRAINING, Settings, network_configuration, new_network
 from dragoman.networks import Transformer
 
 TINY = HIDDEN["tiny"]
 QUICK = Settings(("tiny",), ("grouped", "decoding"), 2, 1, idle=0.0, block=0.0, starts=False, decoded=16)
 
 
-def steps_material(directory: Path, name: str) -> Material:
-    workload = TRAINING[name]
-    configuration = network_configuration(
-        TINY, block=workload.block, dropout=workload.dropout, positions=workload.positions
-    )
-    return prepare_steps(directory, configuration, Sentences().batches(workload, TINY), workload.smoothing)
+def steps_material(directory: Path, name: str, **changes: Any) -> Material:
+    workload = replace(TRAINING[name], **changes)
+    batches = Sentences().batches(workload, TINY)
+    return prepare_steps(directory, new_network(workload, TINY), batches, workload.smoothing)
 
 
 def decoding_material(directory: Path, block: str) -> Material:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +10,15 @@ import numpy as np
 import pytest
 
 from dragoman.batch import Batch
-from dragoman.bench.contenders import MatrixProducts, Ours, linear_layers, packed_batch
+from dragoman.bench.contenders import MatrixProducts, Ours, configuration_of, linear_layers, packed_batch
 from dragoman.bench.material import padded
+from dragoman.bench.preparation import prepare_steps
+from dragoman.bench.sentences import Sentences
 from dragoman.bench.worker import answer, make_contender
-from dragoman.bench.workloads import TRAINING
+from dragoman.bench.workloads import TRAINING, new_network
 from dragoman.engines import VARIABLE
 from dragoman.layers import ForwardContext
-from dragoman.networks import Transformer, TransformerConfiguration
-from tests.bench.materials import decoding_material, relative_material, steps_material
+from tests.bench.materials import TINY, decoding_material, relative_material, steps_material
 
 
 @pytest.mark.parametrize("workload", TRAINING)
@@ -26,10 +28,22 @@ def test_error_and_gradient_norm_are_those_of_pytorch(workload: str, tmp_path: P
     assert ours.check() == pytest.approx(theirs.check(), rel=1e-4)
 
 
-@pytest.mark.parametrize("workload", ["equal", "long"])
+@pytest.mark.parametrize("workload", ["language-model", "classifier"])
+@pytest.mark.parametrize("block", ["pre", "post"])
+def test_relative_positions_of_one_stack_are_those_of_pytorch(workload: str, block: str, tmp_path: Path) -> None:
+    """Of biases that tell distances and sides apart, and texts of different lengths."""
+    rng, changed = np.random.default_rng(0), replace(TRAINING[workload], block=block, positions="relative")
+    network = new_network(changed, TINY)
+    dict(network.named_arrays())["blocks.0.self_attention.distance_bias"][...] = 3 * rng.standard_normal((2, 33))
+    material = prepare_steps(tmp_path, network, Sentences().batches(changed, TINY), 0.0)
+    ours, theirs = make_contender("dragoman", material, 1), make_contender("torch", material, 1)
+    assert ours.check() == pytest.approx(theirs.check(), rel=1e-4)
+
+
+@pytest.mark.parametrize("workload", ["equal", "long", "language-model", "classifier"])
 def test_steps_without_dropout_lead_to_the_same_place(workload: str, tmp_path: Path) -> None:
     """Clipping and Adam are the same on both sides too."""
-    material = steps_material(tmp_path, workload)
+    material = steps_material(tmp_path, workload, dropout=0.0)
     ours, theirs = make_contender("dragoman", material, 1), make_contender("torch", material, 1)
     before = ours.check()
     for contender in (ours, theirs):
@@ -98,7 +112,8 @@ def test_the_numba_engine_computes_the_same(tmp_path: Path, monkeypatch: pytest.
     assert make_contender("dragoman", material, 2).check() == pytest.approx(reference, rel=1e-4)
 
 
-def test_the_products_are_those_of_the_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("workload", ["unsorted", "language-model", "classifier"])
+def test_the_products_are_those_of_the_network(workload: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of every `linear` of a pass: as many, and of the same shapes, as the bound is made of."""
     from dragoman.layers import attention, perceptron
 
@@ -111,16 +126,15 @@ def test_the_products_are_those_of_the_network(tmp_path: Path, monkeypatch: pyte
     original = perceptron.linear
     monkeypatch.setattr(perceptron, "linear", spy)
     monkeypatch.setattr(attention, "linear", spy)
-    material = steps_material(tmp_path, "unsorted")
-    configuration = TransformerConfiguration(**material.network)
+    material = steps_material(tmp_path, workload)
     batch = packed_batch(next(material.batches()))
-    assert batch.source is not None
-    Transformer(configuration)(batch)
-    assert sorted(seen) == sorted(linear_layers(configuration, len(batch.source.labels), len(batch.labels)))
+    new_network(TRAINING[workload], TINY)(batch)
+    assert sorted(seen) == sorted(linear_layers(configuration_of(material), batch))
 
 
-def test_the_products_run_on_the_same_shards(tmp_path: Path) -> None:
-    material = steps_material(tmp_path, "unsorted")
+@pytest.mark.parametrize("workload", ["unsorted", "language-model", "classifier"])
+def test_the_products_run_on_the_same_shards(workload: str, tmp_path: Path) -> None:
+    material = steps_material(tmp_path, workload)
     products, ours = MatrixProducts(material, 2), Ours(material, 2)
     assert [len(shards) for shards in products.layers] == [len(batch.shards(2)) for batch in ours.batches]
     products.steps(3)
@@ -147,16 +161,15 @@ def test_a_worker_answers_every_request(tmp_path: Path) -> None:
     assert len(answer(reader, {**asked, "show": True})["labels"]) == 5
 
 
-def test_material_keeps_batches_as_they_were(tmp_path: Path) -> None:
-    from dragoman.bench.sentences import Sentences
-    from tests.bench.materials import TINY
-
-    material = steps_material(tmp_path, "grouped")
-    for saved, batch in zip(material.batches(), Sentences().batches(TRAINING["grouped"], TINY), strict=True):
+@pytest.mark.parametrize("workload", ["grouped", "language-model", "classifier"])
+def test_material_keeps_batches_as_they_were(workload: str, tmp_path: Path) -> None:
+    material = steps_material(tmp_path, workload)
+    for saved, batch in zip(material.batches(), Sentences().batches(TRAINING[workload], TINY), strict=True):
         again: Batch = packed_batch(saved)
         assert (again.labels == batch.labels).all()
         assert (again.offsets == batch.offsets).all()
         assert (again.targets == batch.targets).all()
-        assert again.source is not None
-        assert batch.source is not None
-        assert (again.source.labels == batch.source.labels).all()
+        assert again.per == batch.per
+        assert (again.source is None) == (batch.source is None) == (workload != "grouped")
+        if again.source is not None and batch.source is not None:
+            assert (again.source.labels == batch.source.labels).all()

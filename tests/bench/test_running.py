@@ -60,6 +60,14 @@ def test_every_contender_has_a_row_with_all_fields(results: Results) -> None:
     assert all(row["identical"] == 1 for row in greedy)
 
 
+def test_a_language_model_and_a_classifier_run_beside_their_twins() -> None:
+    rows = run.run(replace(QUICK, workloads=("language-model", "classifier"), rounds=1)).rows
+    names = ("dragoman", "torch", "gemm")
+    assert [(row.workload, row.contender) for row in rows] == [
+        (workload, name) for workload in ("language-model", "classifier") for name in names
+    ]
+
+
 @pytest.mark.parametrize(
     ("flags", "expected"),
     [("fma avx avx2 avx512f", "Fast 3000 (AVX-512)"), ("avx avx2", "Fast 3000 (AVX2)"), ("sse", "Fast 3000")],

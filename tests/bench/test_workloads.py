@@ -51,6 +51,25 @@ def test_equal_lengths_are_what_the_name_says(name: str, length: int) -> None:
         assert len(batch) == 64
 
 
+def test_windows_of_a_language_model_have_one_length_and_predict_the_next_label() -> None:
+    for batch in Sentences().batches(TRAINING["language-model"], SIZES["medium"]):
+        assert (len(batch), set(batch.lengths)) == (32, {128})
+        assert (batch.source, batch.per) == (None, "position")
+        assert batch.targets is not None
+        labels, targets = batch.labels.reshape(32, 128), batch.targets.reshape(32, 128)
+        assert (labels[:, 1:] == targets[:, :-1]).all()
+        assert 4 <= min(labels.min(), targets.min()) <= max(labels.max(), targets.max()) < 90
+
+
+def test_texts_to_classify_are_ragged_and_have_one_class_each() -> None:
+    batches = Sentences().batches(TRAINING["classifier"], SIZES["small"])
+    for batch in batches:
+        assert 10 <= batch.lengths.min() < 20 < 50 < batch.lengths.max() <= 60
+    assert {len(batch) for batch in batches} == {64}
+    assert {batch.per for batch in batches} == {"sample"}
+    assert set(np.concatenate([batch.targets for batch in batches if batch.targets is not None])) == {0, 1, 2, 3}
+
+
 def test_made_up_lengths_are_those_of_real_text() -> None:
     """eng-spa under WordPiece of the thesis's sizes: 10.6 and 10.4 labels on average, deviations 3.3 and 3.5."""
     lengths = synthetic_pairs(20_000, (4562, 6134)).lengths()
@@ -101,6 +120,8 @@ def test_words_choose_presets_and_workloads() -> None:
     assert parse_only("scaling") == (("small", "medium", "large"), ("scaling",))
     assert not {"epoch", "scaling"} & set(NAMES)
     assert parse_only("small,epoch") == (("small",), ("epoch",))
+    assert parse_only("small,language-model,classifier") == (("small",), ("language-model", "classifier"))
+    assert {"language-model", "classifier"} <= set(NAMES)
     assert parse_only("tiny,decoding") == (("tiny",), ("decoding",))
     with pytest.raises(ConfigurationError, match="not 'huge'"):
         parse_only("small,huge")

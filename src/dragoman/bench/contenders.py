@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from dragoman.batch import Batch
 from dragoman.bench.material import Array, Material
+from dragoman.bench.workloads import NETWORKS
 from dragoman.data.batching import Batching, BatchStream
 from dragoman.data.dataset import Dataset
 from dragoman.decoding import Beam, Greedy, decode
@@ -18,7 +19,7 @@ from dragoman.engines import ENGINES, VARIABLE, use_fastest
 from dragoman.errors import ConfigurationError
 from dragoman.layers import ForwardContext
 from dragoman.loss import CrossEntropy, LossIndex
-from dragoman.networks import Transformer, TransformerConfiguration, load_weights
+from dragoman.networks import load_weights
 from dragoman.optimization import Adam, Constant, gradient_norm
 from dragoman.training import Stopping
 from dragoman.training.loop import Training
@@ -38,7 +39,7 @@ class Ours:
                 "the benchmark measures the numba engine, which is not available; pip install numba"
             )
         self.material = material
-        self.network = Transformer(TransformerConfiguration(**material.network))
+        self.network = NETWORKS[material.about["kind"]].build(configuration_of(material))
         load_weights(self.network, material.directory / "weights.safetensors")
         self.batches = [packed_batch(arrays) for arrays in material.batches()]
         keep_freed_memory()  # as `dragoman train` does
@@ -82,19 +83,28 @@ class Ours:
         return [best[0].labels.tolist() for call in found for best in call]
 
 
+def configuration_of(material: Material) -> Any:
+    return NETWORKS[material.about["kind"]].configuration(**material.network)
+
+
 def packed_batch(arrays: dict[str, Array]) -> Batch:
-    source = Batch(arrays["source"], arrays["source_offsets"])
-    weights = np.ones(len(arrays["labels"]), np.float32)
+    source = Batch(arrays["source"], arrays["source_offsets"]) if "source" in arrays else None
+    weights = np.ones(len(arrays["targets"]), np.float32)
     return Batch(arrays["labels"], arrays["offsets"], arrays["targets"], weights, source)
 
 
 Product = tuple[int, int, int]  # rows, inputs, outputs of a linear layer
 
 
-def linear_layers(configuration: TransformerConfiguration, sources: int, references: int) -> list[Product]:
-    """List every `linear` of a forward pass over this many rows."""
+def linear_layers(configuration: Any, shard: Batch) -> list[Product]:
+    """List every `linear` of a forward pass over a shard."""
     c, d, k = configuration, configuration.depth, configuration.perceptron_depth
+    references = len(shard.labels)
+    sources = references if shard.source is None else len(shard.source.labels)
     encoder = [(sources, d, 3 * d), (sources, d, d), (sources, d, k), (sources, k, d)]
+    if shard.source is None:
+        targets, outputs = shard.targets, getattr(c, "outputs", None) or c.vocabulary
+        return [*encoder * c.layers, (0 if targets is None else len(targets), d, outputs)]
     decoder = [
         (references, d, 3 * d),
         (references, d, d),
@@ -112,10 +122,10 @@ class MatrixProducts:
 
     def __init__(self, material: Material, threads: int | None) -> None:
         threadpool_limits(1)
-        configuration = TransformerConfiguration(**material.network)
+        configuration = configuration_of(material)
         self.workers, self.done = Workers(threads or physical_cores()), 0
         batches = [packed_batch(arrays).shards(self.workers.threads) for arrays in material.batches()]
-        self.layers = [[linear_layers(configuration, *_rows(shard)) for shard in shards] for shards in batches]
+        self.layers = [[linear_layers(configuration, shard) for shard in shards] for shards in batches]
         self.buffers = [Buffers(self.layers, number) for number in range(self.workers.threads)]
 
     def steps(self, count: int) -> None:
@@ -123,10 +133,6 @@ class MatrixProducts:
             shards = self.layers[self.done % len(self.layers)]
             self.workers.map(lambda pair: pair[0].multiply(pair[1]), list(zip(self.buffers, shards, strict=False)))
             self.done += 1
-
-
-def _rows(shard: Batch) -> tuple[int, int]:
-    return len(shard.labels if shard.source is None else shard.source.labels), len(shard.labels)
 
 
 class Buffers:

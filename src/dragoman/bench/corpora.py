@@ -16,7 +16,7 @@ from dragoman.bench.rounds import OURS
 from dragoman.bench.scaling import BLOCKS, CORPUS, Point
 from dragoman.bench.sentences import Sentences, synthetic_pairs
 from dragoman.bench.training import cache_variables, time_steps
-from dragoman.bench.workloads import SIZES, TRAINING, Settings, network_configuration
+from dragoman.bench.workloads import SIZES, TRAINING, Settings, new_network
 from dragoman.data.dataset import prepare
 from dragoman.data.pair_encoding import Encoding
 from dragoman.data.pairs import Labels
@@ -59,9 +59,7 @@ def measure_corpus(pairs: Sequence[Pair], tokenizers: tuple[Tokenizer, ...], set
     size = replace(SIZES["small"], vocabularies=(source.size, reference.size))
     sentences = Sentences(dataset.part("training"))
     batches = sentences.batches(workload, size)
-    prepare_steps(
-        directory, network_configuration(size, block="pre", dropout=workload.dropout), batches, workload.smoothing
-    )
+    prepare_steps(directory, new_network(workload, size), batches, workload.smoothing)
     with Process(OURS, directory, settings.threads, cache_variables(work, "scaling", settings)) as process:
         time_steps(process, len(batches))  # compile or load the kernels
         epochs = [process.ask("epoch") for _ in range(BLOCKS)]

@@ -23,8 +23,10 @@ IGNORED = -100  # PyTorch's target for padding
 class Material:
     """The files that contenders read.
 
-    about      network (its configuration), dropout, smoothing, clip, batches (how many), longest (labels written)
-    arrays     positions [P, d]; batch i as packed rows: i.source, i.source_offsets, i.labels, i.offsets, i.targets;
+    about      kind and network (its class and configuration), dropout, smoothing, clip, batches (how many),
+               longest (labels written)
+    arrays     positions [P, d]; batch i as packed rows: i.source, i.source_offsets, i.labels, i.offsets, i.targets
+               (only translation has sources; targets are one per position, or one per text);
                sentences to decode: sentences, sentence_offsets
     """
 
@@ -48,7 +50,7 @@ class Material:
     def batches(self) -> Iterator[dict[str, Array]]:
         for i in range(self.about["batches"]):
             names = ("source", "source_offsets", "labels", "offsets", "targets")
-            yield {name: self.arrays[f"{i}.{name}"] for name in names}
+            yield {name: self.arrays[f"{i}.{name}"] for name in names if f"{i}.{name}" in self.arrays}
 
     @cached_property
     def sentences(self) -> list[Array]:
@@ -58,8 +60,9 @@ class Material:
     def weights(self) -> dict[str, Array]:
         """Load the parameters by name; tied ones under each of their names."""
         found = load_file(self.directory / "weights.safetensors")
-        found.setdefault("reference_embedding.table", found["source_embedding.table"])
-        found.setdefault("output.weights", found["reference_embedding.table"].T)
+        if "source_embedding.table" in found:
+            found.setdefault("reference_embedding.table", found["source_embedding.table"])
+            found.setdefault("output.weights", found["reference_embedding.table"].T)
         return found
 
 

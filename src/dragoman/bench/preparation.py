@@ -13,7 +13,7 @@ from dragoman.bench.material import Material
 from dragoman.decoding import Greedy, decode
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Array
-from dragoman.networks import Transformer, TransformerConfiguration, save_weights
+from dragoman.networks import Network, Transformer, TransformerConfiguration, save_weights
 from dragoman.operations.positions import half_sinusoid, interleaved_sinusoid
 
 
@@ -28,14 +28,12 @@ NEVER = -1e4  # bias of labels that must never be written, so that no peer has t
 SPREAD = 4.0  # standard deviation of the logits, as in a trained network
 
 
-def prepare_steps(
-    directory: Path, configuration: TransformerConfiguration, batches: Sequence[Batch], smoothing: float
-) -> Material:
-    """Write a new network and the batches of training steps."""
+def prepare_steps(directory: Path, network: Network, batches: Sequence[Batch], smoothing: float) -> Material:
+    """Write a network and the batches of training steps."""
     arrays = {f"{i}.{name}": array for i, batch in enumerate(batches) for name, array in _packed(batch).items()}
     longest = max(int(rows.lengths.max()) for batch in batches for rows in (batch, batch.source or batch))
     about = {"batches": len(batches), "smoothing": smoothing, "clip": CLIP}
-    return _save(directory, Transformer(configuration), about, arrays, longest)
+    return _save(directory, network, about, arrays, longest)
 
 
 def prepare_decoding(directory: Path, network: Transformer, sources: Sequence[Array], longest: int) -> Material:
@@ -73,25 +71,19 @@ def random_translator(configuration: TransformerConfiguration, sources: Sequence
 
 
 def _packed(batch: Batch) -> dict[str, Array]:
-    if batch.source is None or batch.targets is None:
-        raise ConfigurationError("a benchmark trains on pairs; build its batches with Batch.pairs")
-    return {
-        "source": batch.source.labels,
-        "source_offsets": batch.source.offsets,
-        "labels": batch.labels,
-        "offsets": batch.offsets,
-        "targets": batch.targets,
-    }
+    if batch.targets is None:
+        raise ConfigurationError("a benchmark trains on batches with targets; this one has none")
+    source = {} if batch.source is None else {"source": batch.source.labels, "source_offsets": batch.source.offsets}
+    return {**source, "labels": batch.labels, "offsets": batch.offsets, "targets": batch.targets}
 
 
-def _save(
-    directory: Path, network: Transformer, about: dict[str, Any], arrays: dict[str, Array], longest: int
-) -> Material:
+def _save(directory: Path, network: Any, about: dict[str, Any], arrays: dict[str, Array], longest: int) -> Material:
     configuration = network.configuration
     directory.mkdir(parents=True, exist_ok=True)
     save_weights(network, directory / "weights.safetensors")
     table = TABLES[configuration.positions](longest, configuration.depth)
-    contents = {**about, "network": configuration.model_dump(), "dropout": configuration.dropout}
+    kind, dropout = type(network).__name__, configuration.dropout
+    contents = {**about, "kind": kind, "network": configuration.model_dump(), "dropout": dropout}
     Material.save(directory, contents, {**arrays, "positions": table.astype(np.float32)})
     return Material(directory)
 

@@ -15,6 +15,7 @@ from dragoman.bench.rounds import OURS
 from dragoman.bench.sentences import equal_batch
 from dragoman.bench.training import cache_variables, time_steps
 from dragoman.bench.workloads import SIZES, Settings, Size, network_configuration
+from dragoman.networks import Transformer
 
 CONTENDERS = (OURS, "torch")
 ROWS = 4096  # tokens per side and batch in the curve of lengths
@@ -74,7 +75,7 @@ def measure_scaling(settings: Settings, work: Path, say: Callable[[str], None]) 
 def measure_setup(setup: Setup, settings: Settings, work: Path) -> list[Point]:
     batch = equal_batch(setup.size, setup.length, seed=0)
     directory = work / "scaling"
-    prepare_steps(directory, network_configuration(setup.size), [batch], 0.0)
+    prepare_steps(directory, Transformer(network_configuration(setup.size)), [batch], 0.0)
     points = [measure_point(name, setup, batch, directory, settings, work) for name in CONTENDERS]
     shutil.rmtree(directory)
     return points

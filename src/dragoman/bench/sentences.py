@@ -1,10 +1,10 @@
-"""Sentence pairs for the benchmark: from a corpus, or synthetic ones with the lengths of real text."""
+"""Batches for the benchmark: sentence pairs of a corpus or synthetic ones, windows of text, texts with classes."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +23,7 @@ FIRST_WORD = 4  # labels below are special tokens
 # references, regressed on that of sources (correlation 0.81).
 MEAN, DEVIATION, INTERCEPT, SLOPE, RESIDUAL = 2.08, 0.36, 0.27, 0.86, 0.22
 LONGEST = 60
+TEXT_LENGTHS = (10, 60)  # shortest and longest text to classify
 
 
 @dataclass(frozen=True)
@@ -42,14 +43,20 @@ class Sentences:
     def batches(self, workload: Workload, size: Size) -> list[Batch]:
         """Return the batches of a workload. Grouped and unsorted workloads have the same sentences."""
         count = max(2, round(workload.batches * size.share))
+        sentences = min(workload.sentences or size.sentences, size.sentences)
+        if workload.network == "LanguageModel":
+            length = round((workload.length or LONGEST) * size.share)
+            return [window_batch(workload.sizes["vocabulary"], sentences, length, seed) for seed in range(count)]
+        if workload.network == "Encoder":
+            texts = synthetic_texts(count * sentences * 20, size.share, **workload.sizes)
+            return _draw_batches(texts, workload, count, sentences)
         if workload.length is not None:
             length = max(3, round(workload.length * size.share))
             return [equal_batch(size, length, seed) for seed in range(count)]
         if self.part is None:
-            return _draw_batches(
-                synthetic_pairs(count * size.sentences * 20, size.vocabularies), workload, count, size.sentences
-            )
-        return _draw_batches(self.part, workload, count, size.sentences)
+            pairs = synthetic_pairs(count * sentences * 20, size.vocabularies)
+            return _draw_batches(pairs, workload, count, sentences)
+        return _draw_batches(self.part, workload, count, sentences)
 
     def batches_in_epoch(self, size: Size) -> int:
         return 0 if self.part is None else math.ceil(len(self.part) / size.sentences)
@@ -86,9 +93,45 @@ def synthetic_pairs(count: int, vocabularies: tuple[int, int], seed: int = 0) ->
 
 
 def _labels(lengths: Array, vocabulary: int, rng: np.random.Generator) -> list[Array]:
-    ranks = 1 / np.arange(1, vocabulary - FIRST_WORD + 1)
-    words = FIRST_WORD + rng.choice(vocabulary - FIRST_WORD, int(lengths.sum()), p=ranks / ranks.sum())
+    words = _words(int(lengths.sum()), vocabulary, rng)
     return [np.array([START, *sentence, END]) for sentence in np.split(words, np.cumsum(lengths)[:-1])]
+
+
+def _words(count: int, vocabulary: int, rng: np.random.Generator) -> Array:
+    ranks = 1 / np.arange(1, vocabulary - FIRST_WORD + 1)
+    return FIRST_WORD + rng.choice(vocabulary - FIRST_WORD, count, p=ranks / ranks.sum())
+
+
+def window_batch(vocabulary: int, count: int, length: int, seed: int) -> Batch:
+    """Make a batch of windows of one length for a language model; every label is the target of the one before."""
+    text = _words(count * (length + 1), vocabulary, np.random.default_rng(seed)).reshape(count, length + 1)
+    return Batch(text[:, :-1].ravel(), np.arange(0, count * length + 1, length), text[:, 1:].ravel())
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Texts, each with the number of its class."""
+
+    texts: list[Array]
+    classes: Array
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def lengths(self) -> Array:
+        """Return [n, 1]: the number of labels of each text."""
+        return np.array([[len(text)] for text in self.texts])
+
+    def batch(self, items: Array) -> Batch:
+        return replace(Batch.pack([self.texts[i] for i in items]), targets=self.classes[items], per="sample")
+
+
+def synthetic_texts(count: int, share: float, vocabulary: int, outputs: int) -> Texts:
+    """Draw texts of 10 to 60 random labels with Zipf frequencies (times `share`), and random classes."""
+    rng = np.random.default_rng(0)
+    lengths = np.maximum(1, rng.integers(TEXT_LENGTHS[0], TEXT_LENGTHS[1], count, endpoint=True) * share).astype(int)
+    texts = np.split(_words(int(lengths.sum()), vocabulary, rng), np.cumsum(lengths)[:-1])
+    return Texts(texts, rng.integers(outputs, size=count))
 
 
 def equal_batch(size: Size, length: int, seed: int) -> Batch:
@@ -99,7 +142,7 @@ def equal_batch(size: Size, length: int, seed: int) -> Batch:
     return Batch.pairs(_labels(lengths - 2, source, rng), _labels(lengths - 1, reference, rng))
 
 
-def _draw_batches(samples: LabelPairs | Part, workload: Workload, count: int, sentences: int) -> list[Batch]:
+def _draw_batches(samples: LabelPairs | Part | Texts, workload: Workload, count: int, sentences: int) -> list[Batch]:
     """Draw batches evenly from an epoch, in its order or by length; unsorted: the same sentences shuffled."""
     lengths = samples.lengths()
     plan = plan_epoch(lengths, Batching(sentences, keep_remainder=False), seed=0, epoch=0)

@@ -1,4 +1,4 @@
-"""The Transformer as a PyTorch user would write it: padded batches, fused projections, library kernels, a KV cache."""
+"""Our networks as a PyTorch user would write them: padded batches, fused projections, library kernels, a KV cache."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Attention(nn.Module):
 class Block(nn.Module):
     """Dropout after every sub-layer, before the sum; normalization before the sub-layer or after the sum."""
 
-    def __init__(self, c: Mapping[str, Any], cross: bool) -> None:
+    def __init__(self, c: Mapping[str, Any], cross: bool = False, causal: bool = False) -> None:
         super().__init__()
         depth, heads = c["depth"], c["heads"]
         self.self_attention = Attention(depth, heads)
@@ -84,7 +84,7 @@ class Block(nn.Module):
         self.perceptron = nn.Sequential(nn.Linear(depth, hidden), nn.ReLU(), nn.Linear(hidden, depth))
         self.perceptron_normalization = nn.LayerNorm(depth, c["epsilon"])
         self.dropout = nn.Dropout(c["dropout"])
-        self.cross = cross
+        self.causal = causal
         self.pre = c["block"] == "pre"
 
     def residual(self, x: Tensor, sublayer: Callable[[Tensor], Tensor], normalization: nn.Module) -> Tensor:
@@ -95,9 +95,9 @@ class Block(nn.Module):
     def forward(
         self, x: Tensor, real: Tensor | None, memory: Tensor | None = None, bias: Tensor | None = None
     ) -> Tensor:
-        """Apply the block. The causal mask also hides target padding, so only source padding is masked."""
-        own = None if self.cross else real
-        look_back = lambda y: self.self_attention(y, y, own, self.cross, bias)  # noqa: E731
+        """Apply the block. The causal mask also hides the padding at the end, so `real` is that of the source."""
+        own = None if self.causal else real
+        look_back = lambda y: self.self_attention(y, y, own, self.causal, bias)  # noqa: E731
         x = self.residual(x, look_back, self.self_attention_normalization)
         if memory is not None:
             look = lambda y: self.cross_attention(y, memory, real, False)  # noqa: E731
@@ -128,33 +128,27 @@ class Block(nn.Module):
 
 
 class Twin(nn.Module):
-    """The same network as ours, with the same weights."""
+    """What all twins share: embedding with positions, and the bias of relative positions of every stack of blocks.
+
+    positions  table [P, d]; learned from these values if the configuration has "learned" positions
+    """
 
     positions: Tensor
 
-    def __init__(self, c: Mapping[str, Any], positions: Array, weights: Mapping[str, Array]) -> None:
+    def __init__(self, c: Mapping[str, Any], positions: Array, stacks: tuple[str, ...]) -> None:
         super().__init__()
-        depth = c["depth"]
-        self.source_embedding = nn.Embedding(c["source_vocabulary"], depth)
-        self.reference_embedding = nn.Embedding(c["target_vocabulary"], depth)
-        self.encoder = nn.ModuleList(Block(c, cross=False) for _ in range(c["layers"]))
-        self.decoder = nn.ModuleList(Block(c, cross=True) for _ in range(c["layers"]))
-        ends = (nn.LayerNorm(depth, c["epsilon"]) if c["block"] == "pre" else nn.Identity() for _ in range(2))
-        self.encoder_normalization, self.decoder_normalization = ends
-        self.output = nn.Linear(depth, c["target_vocabulary"])
         self.dropout = nn.Dropout(c["dropout"])
-        self.scale = depth**0.5
-        self.register_buffer("positions", torch.from_numpy(positions))
+        self.scale = c["depth"] ** 0.5
+        table = torch.from_numpy(positions)
+        if c["positions"] == "learned":
+            self.positions = nn.Parameter(table)
+        else:
+            self.register_buffer("positions", table)
+        self.stacks = stacks
         self.reach = c["relative_reach"] if c["positions"] == "relative" else 0
-        for stack in ("encoder", "decoder"):
-            table = nn.Parameter(torch.zeros(c["heads"], 2 * self.reach + 1)) if self.reach else None
-            self.register_parameter(f"{stack}_bias", table)
-        with torch.no_grad():
-            load(self, weights)
-
-    @property
-    def decoder_blocks(self) -> list[Block]:
-        return [block for block in self.decoder if isinstance(block, Block)]
+        for stack in stacks:
+            bias = nn.Parameter(torch.zeros(c["heads"], 2 * self.reach + 1)) if self.reach else None
+            self.register_parameter(f"{stack}_bias", bias)
 
     def embed(self, table: nn.Embedding, labels: Tensor, first: int = 0) -> Tensor:
         words = table(labels) * self.scale
@@ -170,6 +164,25 @@ class Twin(nn.Module):
         distance = torch.arange(length)[None, :] - torch.arange(first, length)[:, None]
         bias = table[:, distance.clamp(-self.reach, self.reach) + self.reach]
         return bias.masked_fill(distance > 0, -torch.inf) if causal else bias
+
+
+class TransformerTwin(Twin):
+    """The same Transformer as ours, with the same weights."""
+
+    def __init__(self, c: Mapping[str, Any], positions: Array, weights: Mapping[str, Array]) -> None:
+        super().__init__(c, positions, ("encoder", "decoder"))
+        depth = c["depth"]
+        self.source_embedding = nn.Embedding(c["source_vocabulary"], depth)
+        self.reference_embedding = nn.Embedding(c["target_vocabulary"], depth)
+        self.encoder = nn.ModuleList(Block(c) for _ in range(c["layers"]))
+        self.decoder = nn.ModuleList(Block(c, cross=True, causal=True) for _ in range(c["layers"]))
+        self.encoder_normalization, self.decoder_normalization = last_normalization(c), last_normalization(c)
+        self.output = nn.Linear(depth, c["target_vocabulary"])
+        load(self, weights)
+
+    @property
+    def decoder_blocks(self) -> list[Block]:
+        return [block for block in self.decoder if isinstance(block, Block)]
 
     def encode(self, source: Tensor, real: Tensor | None) -> Tensor:
         memory = self.embed(self.source_embedding, source)
@@ -187,9 +200,70 @@ class Twin(nn.Module):
         return self.output(self.decoder_normalization(x))  # type: ignore[no-any-return]
 
 
+class StackTwin(Twin):
+    """One stack of blocks, from labels to rows, and the output layer."""
+
+    def __init__(
+        self, c: Mapping[str, Any], positions: Array, weights: Mapping[str, Array], causal: bool, outputs: int
+    ) -> None:
+        super().__init__(c, positions, ("blocks",))
+        self.causal = causal
+        self.embedding = nn.Embedding(c["vocabulary"], c["depth"])
+        self.blocks = nn.ModuleList(Block(c, causal=causal) for _ in range(c["layers"]))
+        self.normalization = last_normalization(c)
+        self.output = nn.Linear(c["depth"], outputs)
+        load(self, weights)
+
+    def rows(self, labels: Tensor, real: Tensor | None) -> Tensor:
+        """labels [B, T] -> [B, T, d]"""
+        x = self.embed(self.embedding, labels)
+        bias = self.bias("blocks", 0, labels.shape[1], self.causal)
+        for block in self.blocks:
+            x = block(x, real, bias=bias)
+        return self.normalization(x)  # type: ignore[no-any-return]
+
+
+class LanguageModelTwin(StackTwin):
+    """The same LanguageModel as ours, with the same weights."""
+
+    def __init__(self, c: Mapping[str, Any], positions: Array, weights: Mapping[str, Array]) -> None:
+        super().__init__(c, positions, weights, causal=True, outputs=c["vocabulary"])
+
+    def forward(self, labels: Tensor, real: Tensor | None = None) -> Tensor:
+        """labels [B, T] -> logits [B, T, V]"""
+        return self.output(self.rows(labels, real))  # type: ignore[no-any-return]
+
+
+class EncoderTwin(StackTwin):
+    """The same Encoder as ours with mean pooling, with the same weights."""
+
+    def __init__(self, c: Mapping[str, Any], positions: Array, weights: Mapping[str, Array]) -> None:
+        super().__init__(c, positions, weights, causal=False, outputs=c["outputs"])
+
+    def forward(self, labels: Tensor, real: Tensor | None) -> Tensor:
+        """labels [B, T] -> logits [B, outputs]"""
+        x = self.rows(labels, real)
+        if real is None:
+            return self.output(x.mean(dim=1))  # type: ignore[no-any-return]
+        shares = real / real.sum(dim=1, keepdim=True)
+        return self.output((shares[:, None] @ x)[:, 0])  # type: ignore[no-any-return]
+
+
+TWINS: dict[str, Any] = {  # by the class of our network
+    "Transformer": TransformerTwin,
+    "LanguageModel": LanguageModelTwin,
+    "Encoder": EncoderTwin,
+}
+
+
+def last_normalization(c: Mapping[str, Any]) -> nn.Module:
+    return nn.LayerNorm(c["depth"], c["epsilon"]) if c["block"] == "pre" else nn.Identity()
+
+
+@torch.no_grad()
 def load(network: Twin, weights: Mapping[str, Array]) -> None:
     """Copy our weights [in, out] into PyTorch's [out, in]."""
-    for stack in ("encoder", "decoder"):
+    for stack in network.stacks:
         if network.reach:
             copy(getattr(network, f"{stack}_bias"), weights[f"{stack}.0.self_attention.distance_bias"])
     for name, module in network.named_modules():

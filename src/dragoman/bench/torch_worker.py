@@ -11,21 +11,24 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from dragoman.bench.material import END, IGNORED, START, Array, Material, groups_of, padded
-from dragoman.bench.torch_twin import Twin
+from dragoman.bench.torch_twin import TWINS, TransformerTwin
 
 RATE = 1e-4
 Pair = tuple[Tensor, Tensor]  # keys and values
 
 
 class PaddedBatch:
-    """A packed batch of pairs, padded for PyTorch."""
+    """A packed batch, padded for PyTorch: what a twin reads, and the targets of its positions or texts."""
 
     def __init__(self, arrays: dict[str, Array]) -> None:
-        source, real = padded(arrays["source"], arrays["source_offsets"])
-        reference, _ = padded(arrays["labels"], arrays["offsets"])
-        targets, _ = padded(arrays["targets"], arrays["offsets"], IGNORED)
-        self.source, self.reference, self.targets = (torch.from_numpy(a) for a in (source, reference, targets))
-        self.real = None if real is None else torch.from_numpy(real)
+        inputs: tuple[Array | None, ...] = padded(arrays["labels"], arrays["offsets"])
+        if "source" in arrays:
+            inputs = (*padded(arrays["source"], arrays["source_offsets"]), inputs[0])
+        targets = arrays["targets"].astype(np.int64)
+        if len(targets) == len(arrays["labels"]):
+            targets, _ = padded(targets, arrays["offsets"], IGNORED)
+        self.inputs = tuple(None if array is None else torch.from_numpy(array) for array in inputs)
+        self.targets = torch.from_numpy(targets)
 
 
 class Torch:
@@ -33,7 +36,8 @@ class Torch:
         if threads is not None:
             torch.set_num_threads(threads)
         self.material = material
-        self.network = Twin(material.network, material.arrays["positions"], material.weights())
+        twin = TWINS[material.about["kind"]]
+        self.network = twin(material.network, material.arrays["positions"], material.weights())
         self.batches = [PaddedBatch(arrays) for arrays in material.batches()]
         self.smoothing = material.about.get("smoothing", 0.0)
         self.clip = material.about.get("clip", 1.0)
@@ -42,9 +46,9 @@ class Torch:
         self.done = 0
 
     def _error(self, batch: PaddedBatch) -> Tensor:
-        logits = self.network(batch.source, batch.real, batch.reference)
+        logits = self.network(*batch.inputs)
         return F.cross_entropy(
-            logits.flatten(0, 1), batch.targets.flatten(), ignore_index=IGNORED, label_smoothing=self.smoothing
+            logits.flatten(0, -2), batch.targets.flatten(), ignore_index=IGNORED, label_smoothing=self.smoothing
         )
 
     def check(self) -> tuple[float, float]:
@@ -81,7 +85,7 @@ class Torch:
 
 
 @torch.inference_mode()
-def greedy(network: Twin, sources: list[Array], longest: int) -> list[list[int]]:
+def greedy(network: TransformerTwin, sources: list[Array], longest: int) -> list[list[int]]:
     """Decode greedily; finished sentences leave the batch, as in Dragoman."""
     source, real = _padded_sources(sources)
     memory, decoder = network.encode(source, real), network.decoder_blocks

@@ -15,7 +15,7 @@ from dragoman.bench.preparation import prepare_steps
 from dragoman.bench.processes import ContenderError, Process, first_step, start_processes
 from dragoman.bench.rounds import OURS, Row, alternate, ratios
 from dragoman.bench.sentences import Sentences
-from dragoman.bench.workloads import TRAINING, Settings, network_configuration
+from dragoman.bench.workloads import TRAINING, Settings, new_network
 
 TOLERANCE = 1e-4
 TIMED_STARTS = (OURS, "torch", "torch.compile")
@@ -32,10 +32,7 @@ def measure_training(
     size = replace(size, vocabularies=sentences.vocabularies or size.vocabularies)
     batches = sentences.batches(workload, size)
     directory = work / f"{preset}-{name}"
-    configuration = network_configuration(
-        size, block=workload.block, dropout=workload.dropout, positions=workload.positions
-    )
-    prepare_steps(directory, configuration, batches, workload.smoothing)
+    prepare_steps(directory, new_network(workload, size), batches, workload.smoothing)
     variables = cache_variables(work, preset, settings)
     names = [OURS, "torch", "gemm", *["torch.compile"] * settings.compile]
     times = {}

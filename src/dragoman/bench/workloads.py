@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from dragoman.errors import ConfigurationError
 from dragoman.layers import Positions
-from dragoman.networks import PRESETS, TransformerConfiguration
+from dragoman.networks import (
+    ARCHITECTURES,
+    ENCODERS,
+    LANGUAGE_MODELS,
+    PRESETS,
+    Architecture,
+    Network,
+    TransformerConfiguration,
+)
 
 
 @dataclass(frozen=True)
@@ -25,6 +34,14 @@ SIZES = {name: Size(dict(network)) for name, network in PRESETS.items()}
 HIDDEN = {"tiny": Size({"depth": 16, "perceptron_depth": 24, "heads": 2, "layers": 2}, (40, 50), 6, 0.2)}
 
 
+Kind = Literal["Transformer", "LanguageModel", "Encoder"]
+NETWORKS: dict[str, Architecture[Any, Any]] = {
+    "Transformer": ARCHITECTURES["transformer"],
+    "LanguageModel": LANGUAGE_MODELS["transformer"],
+    "Encoder": ENCODERS["transformer"],
+}
+
+
 @dataclass(frozen=True)
 class Workload:
     """A kind of training step. All contenders use the same network, dropout, label smoothing, clipping and Adam."""
@@ -38,10 +55,13 @@ class Workload:
     grouped: bool = True
     in_order: bool = False  # batches in the order of an epoch
     positions: Positions = "half_sinusoid"
+    network: Kind = "Transformer"
+    sizes: Mapping[str, int] = field(default_factory=dict)  # of vocabulary and outputs; Transformer: see Size
+    sentences: int | None = None  # per batch; None, or more than Size has: as Size
 
     @property
     def smoothing(self) -> float:
-        return 0.1 if self.dropout else 0.0
+        return 0.1 if self.dropout and self.network == "Transformer" else 0.0
 
 
 TRAINING = {
@@ -60,6 +80,27 @@ TRAINING = {
             in_order=True,
             positions="relative",
         ),
+        Workload(
+            "language-model",
+            "windows of 128 characters, no dropout",
+            "pre",
+            0.0,
+            4,
+            128,
+            network="LanguageModel",
+            sizes={"vocabulary": 90},
+            sentences=32,
+        ),
+        Workload(
+            "classifier",
+            "texts of 10 to 60 tokens in random order, 4 classes, dropout 0.1",
+            "pre",
+            0.1,
+            16,
+            grouped=False,
+            network="Encoder",
+            sizes={"vocabulary": 8000, "outputs": 4},
+        ),
     )
 }
 EPOCH, DECODING, SCALING = "epoch", "decoding", "scaling"
@@ -71,6 +112,18 @@ def network_configuration(size: Size, **changes: Any) -> TransformerConfiguratio
     source, reference = size.vocabularies
     settings = {"source_vocabulary": source, "target_vocabulary": reference, **size.network, **changes}
     return TransformerConfiguration(**settings)
+
+
+def new_network(workload: Workload, size: Size) -> Network:
+    """Build the network of a workload."""
+    changes = {"block": workload.block, "dropout": workload.dropout, "positions": workload.positions}
+    architecture = NETWORKS[workload.network]
+    if workload.network == "Transformer":
+        configuration: Any = network_configuration(size, **changes)
+    else:
+        configuration = architecture.configured({**size.network, **changes}, workload.sizes)
+    network: Network = architecture.build(configuration)
+    return network
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,8 @@ def bench(
     only: Annotated[
         str | None,
         typer.Option(
-            help="Presets and workloads: small,grouped (equal, grouped, unsorted, long, decoding, epoch, scaling)."
+            help="Presets and workloads: small,grouped (equal, grouped, unsorted, long, language-model, classifier, "
+            "decoding, epoch, scaling)."
         ),
     ] = None,
     quick: Annotated[
