@@ -8,7 +8,7 @@ import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dragoman.batch import Batch
 from dragoman.data.batching import BatchStream
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dragoman.analysis.task_report import TaskReport
     from dragoman.tasks.configuration import DataSettings, Settings, TrainingConfiguration
     from dragoman.tasks.model import ModelMetadata
+    from dragoman.tasks.trained_model import TrainedModel
     from dragoman.training import Callback
 
 TASKS = {  # where each is registered, by name
@@ -35,52 +36,6 @@ TASKS = {  # where each is registered, by name
 DEFAULT = "translation"
 
 Tell = Callable[[str], None]
-
-
-class Corpus(Protocol):
-    """The files of a training, read when they are asked for."""
-
-    @property
-    def settings(self) -> Any: ...
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def digest(self) -> str:
-        """Of the contents and of how they are read."""
-        ...
-
-    def left_out(self) -> list[str]:
-        """What could not be used, counted by why, when it was read just now."""
-        ...
-
-    def check_formats(self, saved: Any) -> None:
-        """An error when contents that are the same by their digest were read in another format."""
-        ...
-
-
-class Prediction(Protocol):
-    """What a model says of one text."""
-
-    def line(self) -> str:
-        """As `dragoman predict` prints it."""
-        ...
-
-    def as_dict(self) -> dict[str, Any]:
-        """As `dragoman predict --json` prints it."""
-        ...
-
-
-class Model(Protocol):
-    """A trained network with its encoders: what predicts."""
-
-    network: Any
-    metadata: Any
-    directory: Path | None
-
-    @classmethod
-    def load(cls, directory: str | Path) -> Model: ...
 
 
 class Task(ABC):
@@ -97,6 +52,7 @@ class Task(ABC):
     weighs_classes    whether it knows loss.class_weights
     scores         what can be measured at evaluations besides error and accuracy
     metadata       model.json
+    model_type     what predicts
     fields         of its samples, and the encoders that the model directory keeps
     """
 
@@ -113,6 +69,7 @@ class Task(ABC):
     weighs_classes: ClassVar[bool] = False
     scores: ClassVar[tuple[str, ...]] = ()
     metadata: ClassVar[type[ModelMetadata]]
+    model_type: ClassVar[type[TrainedModel]]
     fields: ClassVar[tuple[str, ...]]
     encoders: ClassVar[Mapping[str, type[Any]]]  # of its fields, kept in the model directory
 
@@ -249,13 +206,13 @@ class Task(ABC):
         """What `dragoman inspect` says of a model besides what it says of all."""
         return {}
 
-    @abstractmethod
     def model(self, network: Any, encoders: Encoders, metadata: Any) -> Any:
         """The trained network as something that predicts."""
+        return self.model_type(network, encoders, metadata)
 
-    @abstractmethod
     def load(self, directory: Path) -> Any:
         """The model of a directory."""
+        return self.model_type.load(directory)
 
 
 def find_task(name: object = DEFAULT) -> Task:

@@ -28,9 +28,9 @@ class Classification(TextTask):
     name = "classification"
     weighs_classes = True
     number = False
-    kind = Classifier
     data = LabelData
     metadata = ClassifierMetadata
+    model_type = Classifier
     encoders: ClassVar[Mapping[str, type[Any]]] = {"text": Tokenizer, "label": Classes}
 
     def sizes(self, encoders: Encoders) -> dict[str, Any]:
@@ -98,9 +98,6 @@ class Classification(TextTask):
     def describe(self, dataset: Dataset, corpus: Any, base: Any) -> dict[str, Any]:
         schema: Any = dataset.schema
         return {**super().describe(dataset, corpus, base), "separator": schema.separator}
-
-    def model(self, network: Any, encoders: Encoders, metadata: Any) -> Classifier:
-        return Classifier(network, encoders, metadata)
 
 
 TASK = Classification()

@@ -17,7 +17,7 @@ from dragoman.networks import TEXT_ENCODERS, Bag
 from dragoman.networks.architectures import BAG_PRESETS
 from dragoman.tasks.classification.corpus import Corpus, open_corpus, read_texts
 from dragoman.tasks.classification.recipes import TEXTS, TEXTS_BY_ARCHITECTURE
-from dragoman.tasks.classification.text_model import TextModel, properties_of
+from dragoman.tasks.classification.text_model import properties_of
 from dragoman.tasks.classification.votes import start_votes
 from dragoman.tasks.configuration import Settings, TrainingConfiguration
 from dragoman.tasks.task import Task, Tell
@@ -40,7 +40,6 @@ class TextTask(Task):
     fine_tuning_rate = 0.1
     fields = ("text", "label")
     number: ClassVar[bool]  # whether the target is one
-    kind: ClassVar[type[TextModel]]
 
     # Data
 
@@ -151,6 +150,3 @@ class TextTask(Task):
 
     def properties(self, metadata: Any) -> dict[str, str]:
         return properties_of(metadata)
-
-    def load(self, directory: Path) -> Any:
-        return self.kind.load(directory)

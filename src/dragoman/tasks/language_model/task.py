@@ -43,6 +43,7 @@ class LanguageModelling(Task):
     recipes = RECIPES
     recipes_by_preset = RECIPES_BY_PRESET
     metadata = LanguageModelMetadata
+    model_type = TextGenerator
     fields = ("text",)
     encoders: ClassVar[Mapping[str, type[Any]]] = {"text": Tokenizer}
 
@@ -193,12 +194,6 @@ class LanguageModelling(Task):
 
     def properties(self, metadata: Any) -> dict[str, str]:
         return {"tokens": metadata.tokenizer, "context": f"windows of {metadata.context} tokens"}
-
-    def model(self, network: Any, encoders: Encoders, metadata: Any) -> TextGenerator:
-        return TextGenerator(network, encoders, metadata)
-
-    def load(self, directory: Path) -> TextGenerator:
-        return TextGenerator.load(directory)
 
 
 def carries(settings: TrainingConfiguration) -> bool:

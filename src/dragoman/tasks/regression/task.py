@@ -24,9 +24,9 @@ class Regression(TextTask):
 
     name = "regression"
     number = True
-    kind = Regressor
     data = TextData
     metadata = RegressorMetadata
+    model_type = Regressor
     recipes_by_architecture = NUMBERS_BY_ARCHITECTURE
     encoders: ClassVar[Mapping[str, type[Any]]] = {"text": Tokenizer, "label": Scaler}
 
@@ -50,9 +50,6 @@ class Regression(TextTask):
         from dragoman.tasks.regression.testing import number_report
 
         return number_report(model, samples)
-
-    def model(self, network: Any, encoders: Encoders, metadata: Any) -> Regressor:
-        return Regressor(network, encoders, metadata)
 
 
 TASK = Regression()

@@ -48,6 +48,7 @@ class Tagging(Task):
     architecture = "lstm"
     recipes = RECIPES
     metadata = TaggerMetadata
+    model_type = Tagger
     fields = TaggedWords.fields
     encoders = TaggedWords.encoders
 
@@ -139,12 +140,6 @@ class Tagging(Task):
 
     def properties(self, metadata: Any) -> dict[str, str]:
         return {"tags": f"{metadata.network.outputs:,}", "at once": f"{metadata.maximum:,} word pieces"}
-
-    def model(self, network: Any, encoders: Encoders, metadata: Any) -> Tagger:
-        return Tagger(network, encoders, metadata)
-
-    def load(self, directory: Path) -> Tagger:
-        return Tagger.load(directory)
 
 
 TASK = Tagging()

@@ -46,6 +46,7 @@ class Translation(Task):
     recipes_by_preset = TRANSLATION_BY_PRESET
     scores = ("bleu", "chrf")
     metadata = TranslatorMetadata
+    model_type = Translator
     fields = ("source", "target")
     encoders: ClassVar[Mapping[str, type[Any]]] = {"source": Tokenizer, "target": Tokenizer}
 
@@ -176,12 +177,6 @@ class Translation(Task):
             "longest": f"{metadata.longest[0]} source tokens, {metadata.longest[1]} target tokens",
             "protects": "numbers, addresses, placeholders" if metadata.protect else "nothing",
         }
-
-    def model(self, network: Any, encoders: Encoders, metadata: Any) -> Translator:
-        return Translator(network, encoders, metadata)
-
-    def load(self, directory: Path) -> Translator:
-        return Translator.load(directory)
 
 
 def _scores(
