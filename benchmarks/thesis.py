@@ -6,8 +6,8 @@
 The file is the one used in the thesis (118,964 pairs; `dragoman data get eng-spa` downloads it). Conditions: WordPiece
 with 4562 and 6134 tokens learnt on the training part, cased, the end token counted, split 60/20/20 by sample as in the
 thesis (--split source keeps equal sources together, as any new work should). Every preset is trained and tested in its
-own process, so that peak memory is measured separately. Run the same command again to resume. With --accuracy a training
-stops at that training accuracy, as the thesis's did, and the last weights are tested beside the best ones.
+own process, so that peak memory is measured separately. Run the same command again to resume. With --accuracy a
+training stops at that training accuracy, as the thesis's did, and the last weights are tested beside the best ones.
 """
 
 from __future__ import annotations
@@ -154,8 +154,8 @@ def tables(rows: list[dict[str, Any]]) -> str:
         )
         if last := row["last"]:
             lines.append(
-                f"| {row['preset']}, last weights | | {last['error']:.3f} / {last['accuracy']:.4f} | {last['bleu']:.2f} "
-                f"| {last['chrf']:.2f} | |"
+                f"| {row['preset']}, last weights | | {last['error']:.3f} / {last['accuracy']:.4f} "
+                f"| {last['bleu']:.2f} | {last['chrf']:.2f} | |"
             )
     lines += ["", f"`{rows[0]['bleu'][3]}`, `{rows[0]['chrf'][3]}`"]
     lines += [f'{row["preset"]}: "The plant is green." -> "{row["example"]}"' for row in rows]
