@@ -1,7 +1,7 @@
 """Train a language model by characters beside its PyTorch twin: bits per character, and time, in one run.
 
     python benchmarks/language_model.py war-and-peace.txt.gz [--architectures transformer,lstm,gru] [--preset medium]
-        [--steps 1200] [--block 20] [--threads 2] [--json FILE]
+        [--steps 1200] [--block 20] [--threads 2] [--contenders dragoman,torch] [--json FILE]
 
 All contenders have the same size, first weights, batches in the same order, dropout rate, Adam, clipping, rate of every
 step, and moving average of the weights; each runs in its own process. They take turns of some steps, in alternating
@@ -224,7 +224,7 @@ def measure(architecture: str, arguments: argparse.Namespace) -> Iterator[dict[s
         "stopping": {"steps": arguments.steps},
     }
     peers = ["torch relative", "torch learned"] if architecture == "transformer" else ["torch"]
-    names = [OURS, *peers, "gemm"]
+    names = [name for name in (OURS, *peers, "gemm") if name in arguments.contenders or not arguments.contenders]
     with ExitStack() as stack:
         contenders = {name: stack.enter_context(Contender(name, given, arguments.threads)) for name in names}
         first = contenders[OURS].ask("first")
@@ -271,6 +271,11 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=1200)
     parser.add_argument("--block", type=int, default=20, help="steps of a turn")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument(
+        "--contenders",
+        type=lambda names: names.split(","),
+        help="some of dragoman, torch relative, torch learned, torch, gemm; the first peer must be among them",
+    )
     parser.add_argument("--json", type=Path, help="write all rows to a file")
     parser.add_argument("--serve", nargs=3, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
