@@ -14,8 +14,9 @@ from dragoman.batch import Batch
 from dragoman.data.batching import BatchStream
 from dragoman.data.dataset import Dataset, Part
 from dragoman.data.schema import Encoders
-from dragoman.data.token_stream import TextFiles, TrackStream, Windows, WindowStream
+from dragoman.data.text_files import TextFiles
 from dragoman.data.tokenizer import Tokenizer
+from dragoman.data.windows import TrackStream, Windows, WindowStream
 from dragoman.errors import ConfigurationError, FileFormatError
 from dragoman.networks import LANGUAGE_MODELS, Network
 from dragoman.tasks import components
