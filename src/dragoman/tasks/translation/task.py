@@ -6,14 +6,13 @@ import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from dragoman.analysis.task_report import TaskReport
 from dragoman.data.augmentation import TEACHING
 from dragoman.data.dataset import Dataset
-from dragoman.data.pair_encoding import LONGEST, SHORTEN
+from dragoman.data.pair_encoding import LONGEST, SHORTEN, Encoding
 from dragoman.data.schema import Encoders
-from dragoman.data.tokenizer import Tokenizer
 from dragoman.errors import ConfigurationError
 from dragoman.networks import ARCHITECTURES, Network
 from dragoman.tasks import components
@@ -47,8 +46,7 @@ class Translation(Task):
     scores = ("bleu", "chrf")
     metadata = TranslatorMetadata
     model_type = Translator
-    fields = ("source", "target")
-    encoders: ClassVar[Mapping[str, type[Any]]] = {"source": Tokenizer, "target": Tokenizer}
+    schema = Encoding
 
     # Data
 
