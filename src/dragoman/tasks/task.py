@@ -187,6 +187,16 @@ class Task(ABC):
     def evaluate(self, model: Any, samples: Sequence[Any]) -> TaskReport:
         """What can be measured of a model on these samples."""
 
+    def evaluate_searching(
+        self, model: Any, samples: Sequence[Any], beam: int, tell: Callable[[int], None]
+    ) -> TaskReport:
+        """The same, where predictions are searched for; `tell` is called with the number of samples done."""
+        return self.evaluate(model, samples)
+
+    def evaluate_quickly(self, model: Any, samples: Sequence[Any]) -> TaskReport:
+        """What is measured when a training ends: takes seconds."""
+        return self.evaluate(model, samples)
+
     def next_commands(self, out: Path) -> list[str]:
         """What to do with a new model."""
         return [f"dragoman {self.command} {shlex.quote(str(out))} ...", f"dragoman evaluate {shlex.quote(str(out))}"]
