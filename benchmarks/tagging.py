@@ -18,7 +18,6 @@ import math
 import statistics
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -59,117 +58,18 @@ def run_dragoman(arguments: argparse.Namespace, seed: int) -> dict[str, Any]:
 
 
 def run_twin(arguments: argparse.Namespace, seed: int, rate: float) -> dict[str, Any]:
-    import numpy as np
+    import tagging_twin
     import torch
-    from torch import nn
-    from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-    from dragoman.data.batching import BatchStream
-    from dragoman.data.readers.conll import SEPARATOR
-    from dragoman.tasks.components import batching, fixed_batches, schedule
     from dragoman.tasks.configuration import configuration
     from dragoman.tasks.preparation import Preparation
-    from dragoman.tasks.tagging.evaluation import TagScores
     from dragoman.training import Callback
 
-    torch.manual_seed(seed)
     torch.set_num_threads(arguments.threads)
     given = settings(arguments, seed)
-    prepared = Preparation(given, configuration(given), None, Callback(), lambda text: None)
-    s: Any = prepared.settings
-    dataset, classes = prepared.dataset, prepared.dataset.encoders["tags"]
-    sizes, network = prepared.task.sizes(dataset.encoders), s.network
-
-    class Twin(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.embedding = nn.Embedding(sizes["vocabulary"], network.depth)
-            nn.init.normal_(self.embedding.weight, std=network.depth**-0.5)
-            self.drop = nn.Dropout(network.dropout)
-            dropout = network.dropout if network.layers > 1 else 0.0
-            self.lstm = nn.LSTM(
-                network.depth, network.units // 2, network.layers, bidirectional=True, batch_first=True, dropout=dropout
-            )
-            self.output = nn.Linear(network.units, sizes["outputs"])
-
-        def forward(self, labels: Any, lengths: Any) -> Any:
-            packed = pack_padded_sequence(
-                self.drop(self.embedding(labels)), lengths, batch_first=True, enforce_sorted=False
-            )
-            return self.output(pad_packed_sequence(self.lstm(packed)[0], batch_first=True)[0])
-
-    def tensors(batch: Any) -> tuple[Any, Any, Any]:
-        rows, longest = len(batch), int(batch.lengths.max())
-        labels, targets = np.zeros((rows, longest), np.int64), np.full((rows, longest), -100, np.int64)
-        for i, (a, b) in enumerate(zip(batch.offsets[:-1], batch.offsets[1:], strict=True)):
-            labels[i, : b - a] = batch.labels[a:b]
-            targets[i, : b - a] = np.where(batch.loss_weights[a:b] > 0, batch.targets[a:b], -100)
-        return torch.from_numpy(labels), torch.from_numpy(batch.lengths), torch.from_numpy(targets)
-
-    def evaluate(model: Any, part: str) -> tuple[float, list[Any]]:
-        model.eval()
-        error, words, found = 0.0, 0, []
-        with torch.no_grad():
-            for batch in fixed_batches(dataset.part(part)):
-                labels, lengths, targets = tensors(batch)
-                logits = model(labels, lengths)
-                error += float(nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction="sum"))
-                words += int((targets >= 0).sum())
-                found.append((logits.argmax(-1)[targets >= 0].numpy(), targets[targets >= 0].numpy()))
-        return error / words, found
-
-    model, optimizer = Twin(), s.optimizer
-    average = torch.optim.swa_utils.AveragedModel(
-        model, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(optimizer.averaging)
-    )
-    rates = schedule(optimizer.model_copy(update={"rate": rate}))
-    adam = torch.optim.Adam(model.parameters(), rate, betas=(optimizer.beta1, optimizer.beta2))
-    error_of = nn.CrossEntropyLoss(label_smoothing=s.loss.smoothing)
-    stream = BatchStream(dataset.part("training"), batching(optimizer), seed)
-    best, kept, began = math.inf, None, time.perf_counter()
-    for step in range(1, optimizer.schedule_steps + 1):
-        model.train()
-        labels, lengths, targets = tensors(next(stream))
-        adam.param_groups[0]["lr"] = rates(step)
-        adam.zero_grad()
-        error_of(model(labels, lengths).flatten(0, 1), targets.flatten()).backward()
-        nn.utils.clip_grad_norm_(model.parameters(), optimizer.clip)
-        adam.step()
-        average.update_parameters(model)
-        if step % stream.batches_in_epoch == 0:
-            measured = evaluate(average, "validation")[0]
-            if measured < best:
-                best, kept = measured, {name: value.clone() for name, value in average.state_dict().items()}
-    seconds = time.perf_counter() - began
-    average.load_state_dict(kept)
-    # in the order of the batches, which is that of no file: scores are sums over words and sentences
-    plan = _plan(dataset.part("testing"))
-    texts = list(dataset.part("testing").texts("sentence"))
-    predicted, true, unseen = [], [], []
-    for items, (said, right) in zip(plan, evaluate(average, "testing")[1], strict=True):
-        start = 0
-        for item in items:
-            words = texts[item].split(SEPARATOR)
-            predicted.append([classes.names[i] for i in said[start : start + len(words)]])
-            true.append([classes.names[i] for i in right[start : start + len(words)]])
-            unseen += [word not in dataset.encoders["words"] for word in words]
-            start += len(words)
-        assert start == len(said), "a sentence was cut; raise data.maximum"
-    scores = TagScores(classes.names, true, predicted, np.array(unseen))
-    return {
-        "metrics": {name: getattr(scores, name) for name in SCORES},
-        "validation_error": best,
-        "parameters": sum(parameter.numel() for parameter in model.parameters()),
-        "steps": optimizer.schedule_steps,
-        "seconds": seconds,
-    }
-
-
-def _plan(part: Any) -> Any:
-    from dragoman.data.batching import Batching, plan_epoch
-    from dragoman.tasks.components import EVALUATED
-
-    return plan_epoch(part.lengths(), Batching(EVALUATED), 0, 0)
+    found = tagging_twin.run(Preparation(given, configuration(given), None, Callback(), lambda text: None), seed, rate)
+    scores = found.pop("scores")
+    return {"metrics": {name: getattr(scores, name) for name in SCORES}, **found}
 
 
 def measured(arguments: argparse.Namespace, name: str, seed: int, rate: float | None = None) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import json
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 
 from dragoman import Translator
 from dragoman.analysis.verdict import verdict
+from dragoman.cli import report as report_module
 from dragoman.tasks.training import train_model
 from dragoman.tasks.translation.testing import load_testing
 from dragoman.tasks.translation.translator import DecodingOptions
@@ -27,7 +27,7 @@ def report(place: Path) -> Any:
 @pytest.fixture
 def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     """No matplotlib: figures take longer than all the rest."""
-    monkeypatch.setattr(sys.modules["dragoman.cli.evaluate"], "find_spec", lambda name: None)
+    monkeypatch.setattr(report_module, "find_spec", lambda name: None)
 
 
 @pytest.mark.ledger("T-6.2-test")
@@ -105,7 +105,9 @@ def test_as_json(model: Path, run: Run) -> None:
 def test_tables_fit_60_columns(model: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "60")
     done = run("evaluate", model, "--beam", "1", "--most", "20")
-    assert max(len(line) for line in done.lines if set(line) & set("│┃┏└")) <= 60
+    scores, lengths, examples = map(done.lines.index, ("20 sentences", "By words of the source", "Worst:"))
+    tables = [*done.lines[scores : scores + 8], *done.lines[lengths:examples]]
+    assert max(map(len, tables)) <= 60
     assert "…" not in done.out
 
 
@@ -160,4 +162,4 @@ def test_a_model_without_testing_pairs(tmp_path: Path, model: Path, run: Run) ->
     train_model(settings, tmp_path / "m")
     done = run("evaluate", tmp_path / "m")
     assert done.code == 2
-    assert "its own testing part has no pairs; give a file of sentence pairs" in done.err
+    assert "its own testing part has no pairs; give a file of pairs to evaluate on" in done.err

@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 
 from dragoman.tasks import decisions, planning
+from dragoman.tasks.configuration import read_toml
+from dragoman.tasks.model import load_metadata
 from dragoman.tasks.planning import Speed
 from tests.cli.running import COMMAND, Run
 from tests.tasks.models import told_history
@@ -112,6 +114,19 @@ def test_plan_and_budget(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert "--task tagging --budget 1m" in done.out
     done = run("train", tagged_file(), *SMALL, "--budget", "1s", "--out", tmp_path / "model")
     assert done.code == 0, done.err
+
+
+def test_a_speed_that_is_measured(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planning.measure, "__defaults__", (0.02,))
+    done = run("plan", tagged_file(), "--task", "tagging", "--budget", "1m", "--json")
+    assert done.code == 0, done.err
+    presets = json.loads(done.out)["presets"]
+    assert [preset["preset"] for preset in presets] == ["small", "medium", "large"]
+    assert all(preset["tokens_per_second"] > 0 for preset in presets)
+    done = run("train", tagged_file(), *SMALL, "--budget", "1s", "--out", tmp_path / "model")
+    assert done.code == 0, done.err
+    planned = read_toml(tmp_path / "model" / "configuration.toml")["optimizer"]["schedule_steps"]
+    assert 1 <= load_metadata(tmp_path / "model").training["steps"] <= planned
 
 
 @pytest.mark.parametrize(

@@ -10,19 +10,13 @@ import numpy as np
 import pytest
 
 from dragoman.batch import END
-from dragoman.data import token_stream
+from dragoman.data import text_files
 from dragoman.data.batching import Batching
-from dragoman.data.token_stream import (
-    StreamSchema,
-    TextFiles,
-    TokenStream,
-    TrackStream,
-    Windows,
-    WindowStream,
-    cached_stream,
-    prepare_stream,
-)
+from dragoman.data.stream_preparation import cached_stream, prepare_stream
+from dragoman.data.text_files import TextFiles
+from dragoman.data.token_stream import StreamSchema, TokenStream
 from dragoman.data.tokenizer import Tokenizer
+from dragoman.data.windows import TrackStream, Windows, WindowStream
 from dragoman.errors import ConfigurationError, DataError, FileFormatError
 
 LINES = [f"Line {i} of a text, {'very ' * (i % 4)}short.\n" for i in range(200)]
@@ -61,7 +55,7 @@ def test_a_text_read_in_pieces_has_the_tokens_of_the_whole(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = TEXT + "one long line " * 40
-    monkeypatch.setattr(token_stream, "CHUNK", 100)
+    monkeypatch.setattr(text_files, "CHUNK", 100)
     stream = stream_of(tmp_path, text, kind=kind, vocabulary=None if kind == "characters" else 400)
     pieces = list(TextFiles((str(tmp_path / "book.txt"),)))
     assert len(pieces) > 20
@@ -186,7 +180,7 @@ def test_a_damaged_directory_is_refused(tmp_path: Path) -> None:
     place = stream_of(tmp_path).directory
     with (place / "tokens.data").open("ab") as file:
         file.write(b"\0\0")
-    with pytest.raises(FileFormatError, match="do not belong together"):
+    with pytest.raises(FileFormatError, match="do not match each other"):
         TokenStream(place)
     (place / "about.json").write_text("{}")
     with pytest.raises(FileFormatError, match="version None"):
@@ -224,7 +218,7 @@ def test_what_is_no_text_is_refused(content: bytes, message: str, tmp_path: Path
 
 
 def test_there_are_three_parts_and_windows_have_tokens(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="there is no part 'selection'"):
+    with pytest.raises(ConfigurationError, match="unknown part 'selection'"):
         stream_of(tmp_path).part("selection")
     with pytest.raises(ConfigurationError, match="at least one token"):
         StreamSchema(context=0)

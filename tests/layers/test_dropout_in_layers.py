@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dragoman.graph import Array, Tensor, backpropagate, value_of
-from dragoman.layers import Embedding, ForwardContext, Initializer, Normalization, Positions
+from dragoman.layers import Embedding, ForwardContext, Initializer, Normalization, PositionalEncoding, Positions
 from dragoman.operations import DropoutKey
 
 ROWS, DEPTH, RATE = 40, 8, 0.3
@@ -20,7 +20,7 @@ NOISY = ForwardContext(DropoutKey(seed=3, step=11))
 
 def embedding(positions: Positions, dropout: float = RATE, site: int = 2) -> Embedding:
     initial = Initializer(0, np.float64)
-    return Embedding(5, DEPTH, initial, positions, 4, position_depth=2, dropout=dropout, site=site)
+    return Embedding(5, DEPTH, initial, PositionalEncoding(positions, 4, 2), dropout, site)
 
 
 def embedded(layer: Embedding, run: ForwardContext, rows: slice = slice(None)) -> Array:

@@ -10,14 +10,17 @@ import pytest
 
 from dragoman.errors import ConfigurationError, LabelError
 from dragoman.graph import Array, backpropagate, value_of
-from dragoman.layers import Embedding, ForwardContext, Initializer, Perceptron, Positions
+from dragoman.layers import Embedding, ForwardContext, Initializer, Perceptron, PositionalEncoding, Positions
 
 LABELS, POSITIONS = np.array([4, 1, 4, 0]), np.array([0, 1, 2, 0])  # two sequences, of three labels and of one
 ANGLES = POSITIONS[:, None] / 10_000.0 ** (np.array([[0, 2, 4]]) / 6)
 
 
-def embedding(positions: Positions, maximum_length: int | None = None, depth: int = 6, **options: int) -> Embedding:
-    return Embedding(5, depth, Initializer(2, np.float64), positions, maximum_length, **options)
+def embedding(
+    positions: Positions, maximum_length: int | None = None, depth: int = 6, position_depth: int | None = None
+) -> Embedding:
+    encoding = PositionalEncoding(positions, maximum_length, position_depth)
+    return Embedding(5, depth, Initializer(2, np.float64), encoding)
 
 
 def interleaved(sines: Array, cosines: Array) -> Array:

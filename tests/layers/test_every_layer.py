@@ -18,6 +18,7 @@ from dragoman.layers import (
     Layer,
     Normalization,
     Perceptron,
+    PositionalEncoding,
     Positions,
     RowEmbedding,
     SelfAttention,
@@ -180,7 +181,7 @@ def test_attention_layer(name: str) -> None:
 @pytest.mark.parametrize("positions", ENCODINGS)
 def test_embedding_layer(positions: Positions) -> None:
     check_layer(
-        lambda initial: Embedding(VOCABULARY, 6, initial, positions, LONGEST, position_depth=2),
+        lambda initial: Embedding(VOCABULARY, 6, initial, PositionalEncoding(positions, LONGEST, 2)),
         (LABELS, POSITIONS, ForwardContext()),
         ENCODINGS[positions],
     )
@@ -191,7 +192,7 @@ def test_row_embedding_layer(positions: Positions) -> None:
     arrays = {name: size for name, size in ENCODINGS[positions].items() if name != "table"}
     width = ENCODINGS[positions]["table"][1]
     check_layer(
-        lambda initial: RowEmbedding(6, 6, initial, positions, LONGEST, position_depth=2),
+        lambda initial: RowEmbedding(6, 6, initial, PositionalEncoding(positions, LONGEST, 2)),
         (X, POSITIONS, ForwardContext()),
         {"weights": (6, width), "biases": (width,), **arrays},
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,9 +13,16 @@ from dragoman import Tagger, Translator
 from dragoman.batch import Batch
 from dragoman.data.tokenizer import Tokenizer
 from dragoman.errors import ConfigurationError
+from dragoman.graph import value_of
 from dragoman.networks import ARCHITECTURES, LANGUAGE_MODELS
 from dragoman.tasks.features import batches_of, cut, encode_features, features_of
+from dragoman.tasks.language_model.generator import TextGenerator
+from dragoman.tasks.training import train_model
+from tests.tasks.classification import models as classified
+from tests.tasks.language_model.conftest import singer
 from tests.tasks.tagging import tagged
+
+__all__ = ["singer"]
 
 TEXTS = ["She sat on the bank of the river.", "He took money from the bank."]
 
@@ -96,6 +104,34 @@ def test_a_language_model_needs_no_code_of_its_own(name: str) -> None:
     here, there = (vector_of(model, text, "bank") for text in TEXTS)
     assert not np.allclose(here, there)
     assert features_of(model, TEXTS)[0].words[-2:] == ("river", ".")
+
+
+@pytest.mark.parametrize("changes", [{}, classified.TRANSFORMER], ids=["bag", "transformer"])
+def test_a_classifier_reads_as_it_predicts(changes: dict[str, Any], own_cache: None) -> None:
+    """Small letters, start and end: what the last layer reads gives the logits of the text."""
+    steps = {"stopping": {"epochs": None, "steps": 4}}
+    model: Any = train_model(classified.settings(classified.MOODS, "moods", changes, steps))[0]
+    found, empty = features_of(model, ["The Film is FUNNY", ""])
+    assert found.words == ("the", "film", "is", "funny")
+    assert len(found.vectors) == 4
+    assert not empty.words
+    layer = model.network.plain.before_output(Batch.pack([[2, 3]]))[1]
+    weights = layer.weights.T if layer.transposed else layer.weights
+    logits = found.sentence @ weights + (0 if layer.biases is None else layer.biases)
+    np.testing.assert_allclose(logits, model.logits(["the film is funny"])[0], rtol=1e-4, atol=1e-5)
+
+
+def test_a_language_model_reads_from_its_beginning(singer: Path) -> None:
+    """The first word stands after a line end, as it does where texts are scored."""
+    model = TextGenerator.load(singer)
+    (found,) = features_of(model, ["bad cog"])
+    assert found.words == ("bad", "cog")
+    labels = np.concatenate(([model.begin], model.tokenizer.encode(["bad cog"])[0]))
+    rows = value_of(model.network.plain.before_output(Batch.pack([labels]))[0])
+    np.testing.assert_allclose(found.vectors[0], rows[1:4].mean(axis=0), atol=1e-5)
+    np.testing.assert_allclose(found.sentence, rows.mean(axis=0), atol=1e-5)
+    (long,) = features_of(model, ["bad cog hum " * 100])
+    assert len(long.vectors) == 300
 
 
 def test_a_model_without_text() -> None:

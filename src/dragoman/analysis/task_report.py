@@ -38,12 +38,28 @@ class TaskReport:
     headline  the one sentence to read first
     metrics   numbers by name, the most important first
     figures   drawn when they are asked for, by title
+    note      how far to trust the headline
+    summary   what the headline rests on, in a line
+    examples  samples by title, each with its fields by name, for the terminal
+    facts     how it was measured, by name
     """
 
     headline: str
     metrics: Mapping[str, float]
     tables: Sequence[ReportTable] = ()
     figures: Mapping[str, Callable[[], Figure]] = field(default_factory=dict)
+    note: str = ""
+    summary: str = ""
+    examples: Mapping[str, Sequence[Mapping[str, str]]] = field(default_factory=dict)
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+    def screen_tables(self) -> list[ReportTable]:
+        """The tables for the terminal."""
+        return [ReportTable("Scores", ("score", "value"), list(self.metrics.items())), *self.tables]
+
+    def page(self, name: str, facts: Mapping[str, str], drawn: Mapping[str, str]) -> str:
+        """The report as HTML; figures are SVG elements by title."""
+        return report_page(self, name, facts, drawn)
 
     def as_dict(self) -> dict[str, Any]:
         return {

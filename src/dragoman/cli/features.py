@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 import typer
 
 from dragoman.cli.engine import choose_engine
-from dragoman.cli.options import Encoding, Header, OnBadLine, console
+from dragoman.cli.options import TextOptions, console, with_text_options
 from dragoman.errors import ConfigurationError, DataError
 from dragoman.wording import counted
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dragoman.tasks.features import TextFeatures
 
 
+@with_text_options
 def features(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A directory that `dragoman train` wrote.")],
     text: Annotated[
@@ -35,22 +36,13 @@ def features(
     ] = None,
     top: Annotated[int, typer.Option(min=1, help="Lines that --nearest prints.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="Print what --nearest finds as JSON.")] = False,
-    format: Annotated[
-        str | None,
-        typer.Option(help="Format of a file: plain (line by line), tsv, csv, jsonl or parquet; default: by extension."),
-    ] = None,
-    column: Annotated[
-        str | None, typer.Option(help="Column of a table, by number from 1 or by name; default: the first.")
-    ] = None,
-    header: Header = None,
-    encoding: Encoding = None,
-    on_bad_line: OnBadLine = None,
+    *,
+    reading: TextOptions,
 ) -> None:
     """Write the vectors that a model gives to words and sentences: the same word in two sentences has two vectors.
 
     With --nearest: search the lines of a file by meaning (cosine of sentence vectors).
     """
-    from dragoman.cli.inputs import UTF_8, Input
     from dragoman.tasks.features import features_of
     from dragoman.tasks.model import load_metadata
     from dragoman.tasks.task import find_task
@@ -62,7 +54,7 @@ def features(
         check_name(out)
     if nearest is not None and out is not None:
         raise ConfigurationError("--nearest prints what it finds; leave --out out")
-    given = Input("-" if text is None else text, format, column, on_bad_line or "error", header, encoding or UTF_8)
+    given = reading.input(text, "features", "source")
     loaded: Any = find_task(load_metadata(model).task).load(model)
     choose_engine(given.is_text)
     chunks = ((lines, features_of(loaded, lines)) for lines in given.chunks())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from functools import wraps
@@ -17,6 +17,7 @@ from rich.table import Table
 from dragoman.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from dragoman.cli.inputs import Input
     from dragoman.data.readers import Reading
 
 NARROW = 80  # columns of a terminal below which output is reduced
@@ -40,7 +41,20 @@ BAD_LINE_HELP = {
     "error": "What to do with a line that cannot be used: error (default) or skip.",
     "skip": "What to do with a line that cannot be used: skip (default) or error.",
 }
-OnBadLine = Annotated[str | None, typer.Option(help=BAD_LINE_HELP["error"])]
+TEXT_OPTIONS: dict[str, Any] = {
+    "format": Annotated[
+        str | None,
+        typer.Option(help="Format of a file: plain (line by line), tsv, csv, jsonl or parquet; default: by extension."),
+    ],
+    "column": Annotated[
+        str | None,
+        typer.Option(help="Column of a table that holds the text, by number from 1 or by name; default: the first."),
+    ],
+    "header": Header,
+    "encoding": Encoding,
+    "on_bad_line": Annotated[str | None, typer.Option(help=BAD_LINE_HELP["error"])],
+}
+Command = Callable[..., None]
 
 
 @dataclass(frozen=True)
@@ -76,7 +90,28 @@ class ReadingOptions:
         return given
 
 
-def with_reading_options(on_bad_line: BadLine = "error") -> Callable[[Callable[..., None]], Callable[..., None]]:
+@dataclass(frozen=True)
+class TextOptions:
+    """Options for reading texts line by line or from a column of a table; None if an option was not given."""
+
+    format: str | None = None
+    column: str | None = None
+    header: bool | None = None
+    encoding: str | None = None
+    on_bad_line: str | None = None
+
+    def input(self, text: str | None, command: str, key: str) -> Input:
+        """The texts that a command reads: the one given, those of a file, or standard input if it is None.
+
+        key  of JSON Lines that holds the text unless a column is given
+        """
+        from dragoman.cli.inputs import UTF_8, Input
+
+        how = self.format, self.column, self.on_bad_line or "error", self.header, self.encoding or UTF_8
+        return Input("-" if text is None else text, *how, command, key)
+
+
+def with_reading_options(on_bad_line: BadLine = "error") -> Callable[[Command], Command]:
     """Give a command the options --format to --on-bad-line; it gets them as one argument, `reading`."""
     shared: dict[str, Any] = {
         "format": Format,
@@ -86,12 +121,20 @@ def with_reading_options(on_bad_line: BadLine = "error") -> Callable[[Callable[.
         "encoding": Encoding,
         "on_bad_line": Annotated[str | None, typer.Option(help=BAD_LINE_HELP[on_bad_line])],
     }
+    return _with_options(shared, _reading_options)
 
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+
+def with_text_options(command: Command) -> Command:
+    """Give a command the options of texts to read; it gets them as one argument, `reading`."""
+    return _with_options(TEXT_OPTIONS, TextOptions)(command)
+
+
+def _with_options(shared: Mapping[str, Any], made: Callable[..., Any]) -> Callable[[Command], Command]:
+    def decorate(command: Command) -> Command:
         @wraps(command)
         def run(**options: Any) -> None:
             given = {name: options.pop(name) for name in shared}
-            command(**options, reading=_reading_options(**given))
+            command(**options, reading=made(**given))
 
         keyword = inspect.Parameter.KEYWORD_ONLY
         own = inspect.signature(command, eval_str=True).parameters.values()

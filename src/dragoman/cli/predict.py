@@ -9,11 +9,12 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from dragoman.cli.engine import choose_engine
-from dragoman.cli.options import Encoding, Header, OnBadLine
+from dragoman.cli.options import TextOptions, with_text_options
 from dragoman.cli.translate import written_output
 from dragoman.errors import ConfigurationError
 
 
+@with_text_options
 def predict(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A directory that `dragoman train` wrote.")],
     text: Annotated[
@@ -23,33 +24,14 @@ def predict(
     out: Annotated[Path | None, typer.Option(help="Output file; it is replaced only when complete.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Also say which words decided.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line, with everything.")] = False,
-    format: Annotated[
-        str | None,
-        typer.Option(help="Format of a file: plain (line by line), tsv, csv, jsonl or parquet; default: by extension."),
-    ] = None,
-    column: Annotated[
-        str | None,
-        typer.Option(help="Column of a table that holds the text, by number from 1 or by name; default: the first."),
-    ] = None,
-    header: Header = None,
-    encoding: Encoding = None,
-    on_bad_line: OnBadLine = None,
+    *,
+    reading: TextOptions,
 ) -> None:
     """Predict classes or numbers for a text, a file line by line, a column of a table, or standard input."""
-    from dragoman.cli.inputs import UTF_8, Input
     from dragoman.tasks.model import load_metadata
     from dragoman.tasks.task import find_task, wrong_command
 
-    given = Input(
-        "-" if text is None else text,
-        format,
-        column,
-        on_bad_line or "error",
-        header,
-        encoding or UTF_8,
-        command="predict",
-        key="text",
-    )
+    given = reading.input(text, "predict", "text")
     task = find_task(load_metadata(model).task)
     if task.command != "predict":
         raise ConfigurationError(wrong_command(model, task.name))

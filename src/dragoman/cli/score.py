@@ -45,7 +45,7 @@ def _chunks(text: str | None, is_text: bool, whole: bool, encoding: str | None) 
     """The texts, some at a time."""
     from dragoman.cli.inputs import UTF_8, Input
     from dragoman.cli.paths import looks_like_path
-    from dragoman.data.token_stream import TextFiles
+    from dragoman.data.text_files import TextFiles
 
     if whole and (is_text or text in (None, "-")):
         raise ConfigurationError("--whole goes with a FILE")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 
 from dragoman.cli.engine import choose_engine
-from dragoman.cli.options import Encoding, Header, OnBadLine
+from dragoman.cli.options import TextOptions, with_text_options
 from dragoman.errors import ConfigurationError
 from dragoman.wording import counted
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 EXCERPT = 60  # characters of a line to show in a warning
 
 
+@with_text_options
 def translate(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A directory that `dragoman train` wrote.")],
     text: Annotated[
@@ -50,27 +51,17 @@ def translate(
         bool,
         typer.Option("--json", help="One JSON object per line: source, confidence, translations, warnings, alignment."),
     ] = False,
-    format: Annotated[
-        str | None,
-        typer.Option(help="Format of a file: plain (line by line), tsv, csv, jsonl or parquet; default: by extension."),
-    ] = None,
-    column: Annotated[
-        str | None,
-        typer.Option(help="Column of a table to translate, by number from 1 or by name; default: the first."),
-    ] = None,
-    header: Header = None,
-    encoding: Encoding = None,
-    on_bad_line: OnBadLine = None,
+    *,
+    reading: TextOptions,
 ) -> None:
     """Translate a text, a file line by line, a column of a table, or standard input as it arrives.
 
     One translation a line. Documents (XLIFF, PO, subtitles, HTML, DOCX ...) are refused.
     """
-    from dragoman.cli.inputs import UTF_8, Input
     from dragoman.tasks.translation.translator import DecodingOptions, Translator
 
     choice = DecodingOptions(beam, best, length_penalty, sample, temperature, top_k, top_p, seed, maximum)
-    given = Input("-" if text is None else text, format, column, on_bad_line or "error", header, encoding or UTF_8)
+    given = reading.input(text, "translate", "source")
     one_text = given.is_text
     if prefix is not None and not one_text:
         raise ConfigurationError("--prefix goes with one TEXT")

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -52,6 +52,9 @@ class About:
 class Dataset:
     """Prepared samples: encoded values, texts and parts through memory maps; nothing is loaded until it is used."""
 
+    schema: Schema
+    version: ClassVar[int] = VERSION
+
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         try:
@@ -59,21 +62,26 @@ class Dataset:
             version = about.get("version")
         except (OSError, ValueError, AttributeError) as error:
             raise FileFormatError(f"{directory} is not a prepared dataset: {error}") from None
-        if version != VERSION:
+        if version != self.version:
             raise FileFormatError(
-                f"{directory} has dataset version {version}, this program reads {VERSION}; prepare again"
+                f"{directory} has dataset version {version}, this program reads {self.version}; prepare again"
             )
         self.about: dict[str, Any] = about
-        self.schema = schema = find_schema(about, directory)
+        self.schema = find_schema(about, directory)
+        self.encoders: Encoders = {
+            name: kind.load(self.schema.encoder_path(directory, name)) for name, kind in self.schema.encoders.items()
+        }
+        self._open()
+
+    def _open(self) -> None:
+        """Map the files with the samples."""
+        directory, schema = self.directory, self.schema
         self.encoded = tuple(Store(directory / f"{name}-values", schema.dtype(name)) for name in schema.fields)
         self.texts = tuple(TextStore(directory / f"{name}-texts") for name in schema.fields)
         try:
             self.parts: Array = np.fromfile(directory / "parts", np.uint8)
         except OSError as error:
             raise FileFormatError(f"{directory} is not a prepared dataset: {error}") from None
-        self.encoders: Encoders = {
-            name: kind.load(schema.encoder_path(directory, name)) for name, kind in schema.encoders.items()
-        }
         if (
             len({len(self.parts), *map(len, self.encoded), *map(len, self.texts)}) != 1
             or ((self.parts >= len(PARTS)) & (self.parts != LEFT_OUT)).any()

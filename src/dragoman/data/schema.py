@@ -21,6 +21,7 @@ SCHEMAS = {  # by their name in a prepared dataset
     "labelled texts": "dragoman.data.labelled_texts:LabelledTexts",
     "numbered texts": "dragoman.data.labelled_texts:NumberedTexts",
     "tagged words": "dragoman.data.tagged_words:TaggedWords",
+    "token stream": "dragoman.data.token_stream:StreamSchema",
 }
 
 
@@ -42,20 +43,30 @@ Encoders = dict[str, Any]  # a FieldEncoder for each field that has one
 Texts = Callable[[str], Iterator[str]]  # the values of a field in the training part
 
 
-class Schema(ABC):
-    """The fields of a sample. Subclasses are frozen dataclasses: their settings are kept with the dataset.
+class Fields:
+    """Named fields. Subclasses are frozen dataclasses: their settings are kept with the dataset.
 
     name      in about.json
-    fields    in order; the first one decides which samples belong together in one part
-    encoders  the kind of encoder of each field that has one
-    samples   what samples are called in messages
-    advice    what to do about samples that are too long
-    dtypes    of encoded values, where they are not labels
+    fields    in order
+    encoders  the kind of encoder of each field that has one; a model directory keeps them
     """
 
     name: ClassVar[str]
     fields: ClassVar[tuple[str, ...]]
     encoders: ClassVar[Mapping[str, type[Any]]]
+
+    def encoder_path(self, directory: Path, field: str) -> Path:
+        return directory / f"{field}-{self.encoders[field].file}.json"
+
+
+class Schema(Fields, ABC):
+    """The fields of a sample; the first one decides which samples belong together in one part.
+
+    samples   what samples are called in messages
+    advice    what to do about samples that are too long
+    dtypes    of encoded values, where they are not labels
+    """
+
     samples: ClassVar[str] = "samples"
     advice: ClassVar[str] = "shorten them"
     dtypes: ClassVar[Mapping[str, np.dtype[Any]]] = {}
@@ -85,10 +96,10 @@ class Schema(ABC):
         """The name of the store whose texts are encoded."""
         return f"{field}-texts"
 
-    def rewrite(self, work: Path, parts: Array) -> None:  # noqa: B027
+    def rewrite(self, work: Path, parts: Array) -> None:
         """Write other texts to encode than those given, or move samples to other parts, before anything is learnt."""
 
-    def adjust(self, work: Path, encoders: Encoders) -> None:  # noqa: B027
+    def adjust(self, work: Path, encoders: Encoders) -> None:
         """Change texts once the encoders are known."""
 
     def left_out(self, work: Path) -> Array:
@@ -102,11 +113,8 @@ class Schema(ABC):
     def dtype(self, field: str) -> np.dtype[Any]:
         return self.dtypes.get(field, LABEL)
 
-    def encoder_path(self, directory: Path, field: str) -> Path:
-        return directory / f"{field}-{self.encoders[field].file}.json"
 
-
-def find_schema(about: Mapping[str, Any], directory: Path) -> Schema:
+def find_schema(about: Mapping[str, Any], directory: Path) -> Any:
     """The schema of a prepared dataset."""
     name = about.get("schema")
     if name not in SCHEMAS:
@@ -114,7 +122,6 @@ def find_schema(about: Mapping[str, Any], directory: Path) -> Schema:
     module, _, kind = SCHEMAS[name].partition(":")
     given = {key: tuple(value) if isinstance(value, list) else value for key, value in about["encoding"].items()}
     try:
-        schema: Schema = getattr(importlib.import_module(module), kind)(**given)
+        return getattr(importlib.import_module(module), kind)(**given)
     except TypeError as error:
         raise FileFormatError(f"{directory}/about.json: {error}; prepare again") from None
-    return schema

@@ -4,7 +4,7 @@ from dragoman.layers.attention import CrossAttention, SelfAttention
 from dragoman.layers.attentional_decoder import AttentionalDecoder
 from dragoman.layers.cache import CrossKV, KVCache
 from dragoman.layers.carried import CarriedStates
-from dragoman.layers.embedding import Embedding, Positions, RowEmbedding
+from dragoman.layers.embedding import Embedding, PositionalEncoding, Positions, RowEmbedding
 from dragoman.layers.layer import ForwardContext, Initializer, Layer
 from dragoman.layers.normalization import Normalization
 from dragoman.layers.perceptron import FeedForward, Perceptron
@@ -30,6 +30,7 @@ __all__ = [
     "Perceptron",
     "Pooling",
     "PoolingKind",
+    "PositionalEncoding",
     "Positions",
     "Recurrent",
     "RowEmbedding",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -38,11 +39,37 @@ def columns_of_positions(
     return (maximum_length or 0) if positions == "one_hot" else position_depth or max(2, depth // 4 * 2)
 
 
+@dataclass(frozen=True)
+class PositionalEncoding:
+    """A published positional encoding with its settings.
+
+    maximum_length  positions that have rows of their own, for the encodings that need it
+    depth           columns that a concatenated encoding takes; one_hot takes maximum_length
+    activation      S of (7.28)
+    """
+
+    kind: Positions = "half_sinusoid"
+    maximum_length: int | None = None
+    depth: int | None = None
+    activation: str = "tanh"
+
+    def __post_init__(self) -> None:
+        if self.kind in NEEDS_MAXIMUM_LENGTH and not self.maximum_length:
+            raise ConfigurationError(f"'{self.kind}' positions need a maximum_length: each position has its own row")
+        find_activation(self.activation)
+
+    def own_columns(self, depth: int) -> int:
+        """The columns of `depth` that are left for what stands at a position."""
+        taken = columns_of_positions(self.kind, depth, self.maximum_length, self.depth)
+        if taken >= depth:
+            raise ConfigurationError(f"positions take {taken} of {depth} columns: none is left for words")
+        return depth - taken
+
+
 class Positioned(Layer):
     """Rows that know their positions: what embeddings of labels and of real rows have in common.
 
-    depth is what comes out; concatenated encodings take `position_depth` of its columns (one_hot: maximum_length).
-    joint_activation is S of (7.28).
+    depth is what comes out, with the columns of concatenated encodings.
     """
 
     position_table: Value | None
@@ -51,29 +78,24 @@ class Positioned(Layer):
         self,
         depth: int,
         initial: Initializer,
-        positions: Positions,
-        maximum_length: int | None,
-        position_depth: int | None,
+        encoding: PositionalEncoding,
         dropout: float,
         site: int,
-        joint_activation: str,
     ) -> None:
-        if positions in NEEDS_MAXIMUM_LENGTH and not maximum_length:
-            raise ConfigurationError(f"'{positions}' positions need a maximum_length: each position has its own row")
-        self.position_depth = columns_of_positions(positions, depth, maximum_length, position_depth)
+        kind, longest = encoding.kind, encoding.maximum_length
+        self.position_depth = depth - encoding.own_columns(depth)
         self.position_table = None
-        if positions in ("learned", "joint") and maximum_length:
-            self.position_table = Parameter(initial.normal(maximum_length, depth, depth**-0.5))
-        if positions == "joint":
+        if kind in ("learned", "joint") and longest:
+            self.position_table = Parameter(initial.normal(longest, depth, depth**-0.5))
+        if kind == "joint":
             self.word = Perceptron(depth, depth, initial)
             self.joined = Perceptron(depth, depth, initial, biases=False)
-            find_activation(joint_activation)
-            self.joint_activation = joint_activation
-        self.positions = positions
+            self.joint_activation = encoding.activation
+        self.positions = kind
         self.depth = depth
         self.dropout = dropout
         self.site = site
-        self._fixed = _fixed_table(positions, maximum_length or 128, depth, self.position_depth, initial.dtype)
+        self._fixed = _fixed_table(kind, longest or 128, depth, self.position_depth, initial.dtype)
 
     def _place(self, x: Value, positions: Array, run: ForwardContext, first_row: int) -> Value:
         """Rows x [N, their own columns] and their positions [N] -> [N, d], with dropout"""
@@ -116,13 +138,6 @@ class Positioned(Layer):
         return fixed
 
 
-def _own_columns(positions: Positions, depth: int, maximum_length: int | None, position_depth: int | None) -> int:
-    taken = columns_of_positions(positions, depth, maximum_length, position_depth)
-    if taken >= depth:
-        raise ConfigurationError(f"positions take {taken} of {depth} columns: none is left for words")
-    return depth - taken
-
-
 class Embedding(Positioned):
     """table[label] * sqrt(d) with the position; without positions unscaled, as in listing 4.
 
@@ -136,19 +151,17 @@ class Embedding(Positioned):
         vocabulary: int,
         depth: int,
         initial: Initializer,
-        positions: Positions = "half_sinusoid",
-        maximum_length: int | None = None,
-        position_depth: int | None = None,
+        encoding: PositionalEncoding | Positions = "half_sinusoid",
         dropout: float = 0.0,
         site: int = 0,
         table: Value | None = None,
-        joint_activation: str = "tanh",
         deviation: float | None = None,
     ) -> None:
-        width, deviation = _own_columns(positions, depth, maximum_length, position_depth), deviation or depth**-0.5
+        encoding = PositionalEncoding(encoding) if isinstance(encoding, str) else encoding
+        width, deviation = encoding.own_columns(depth), deviation or depth**-0.5
         self.table = Parameter(initial.normal(vocabulary, width, deviation)) if table is None else table
-        super().__init__(depth, initial, positions, maximum_length, position_depth, dropout, site, joint_activation)
-        self.scale = 1.0 if positions == "none" else float(depth**0.5)
+        super().__init__(depth, initial, encoding, dropout, site)
+        self.scale = 1.0 if encoding.kind == "none" else float(depth**0.5)
 
     def __call__(self, labels: Array, positions: Array, run: ForwardContext, first_row: int = 0) -> Value:
         """labels [N], positions [N] -> [N, d]"""
@@ -173,17 +186,15 @@ class RowEmbedding(Positioned):
         inputs: int,
         depth: int,
         initial: Initializer,
-        positions: Positions = "half_sinusoid",
-        maximum_length: int | None = None,
-        position_depth: int | None = None,
+        encoding: PositionalEncoding | Positions = "half_sinusoid",
         dropout: float = 0.0,
         site: int = 0,
-        joint_activation: str = "tanh",
     ) -> None:
-        width = _own_columns(positions, depth, maximum_length, position_depth)
+        encoding = PositionalEncoding(encoding) if isinstance(encoding, str) else encoding
+        width = encoding.own_columns(depth)
         self.weights = Parameter(initial.glorot(inputs, width))
         self.biases = Parameter(initial.zeros(width))
-        super().__init__(depth, initial, positions, maximum_length, position_depth, dropout, site, joint_activation)
+        super().__init__(depth, initial, encoding, dropout, site)
 
     def __call__(self, rows: Value, positions: Array, run: ForwardContext, first_row: int = 0) -> Value:
         """rows [N, inputs], positions [N] -> [N, d]"""

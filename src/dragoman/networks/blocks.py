@@ -21,6 +21,7 @@ from dragoman.layers import (
     KVCache,
     Layer,
     Normalization,
+    PositionalEncoding,
     Positions,
     RowEmbedding,
     SelfAttention,
@@ -227,13 +228,15 @@ def _perceptron(c: BlockSettings, initial: Initializer) -> FeedForward:
 def new_embedding(
     c: BlockSettings, vocabulary: int, initial: Initializer, sites: itertools.count[int], table: Value | None = None
 ) -> Embedding:
-    place = (c.positions, c.maximum_length, c.position_depth)
-    return Embedding(vocabulary, c.depth, initial, *place, c.dropout, next(sites), table, c.joint_activation)
+    return Embedding(vocabulary, c.depth, initial, positional_encoding(c), c.dropout, next(sites), table)
 
 
 def new_row_embedding(c: BlockSettings, inputs: int, initial: Initializer, sites: itertools.count[int]) -> RowEmbedding:
-    place = (c.positions, c.maximum_length, c.position_depth)
-    return RowEmbedding(inputs, c.depth, initial, *place, c.dropout, next(sites), c.joint_activation)
+    return RowEmbedding(inputs, c.depth, initial, positional_encoding(c), c.dropout, next(sites))
+
+
+def positional_encoding(c: BlockSettings) -> PositionalEncoding:
+    return PositionalEncoding(c.positions, c.maximum_length, c.position_depth, c.joint_activation)
 
 
 def new_normalization(c: BlockSettings, initial: Initializer, sites: itertools.count[int]) -> Normalization:

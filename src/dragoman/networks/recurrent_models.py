@@ -90,7 +90,7 @@ class RecurrentEncoder(EncodingNetwork):
         c = self.configuration = configuration
         check_memory(c.count(), dtype)
         initial, sites = Initializer(seed, dtype), itertools.count()
-        common: dict[str, Any] = {"positions": "none", "dropout": c.dropout, "site": next(sites)}
+        common: dict[str, Any] = {"encoding": "none", "dropout": c.dropout, "site": next(sites)}
         if c.vocabulary is not None:
             self.embedding: Any = Embedding(c.vocabulary, c.depth, initial, **common)
         elif c.inputs is not None:

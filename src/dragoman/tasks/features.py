@@ -19,6 +19,7 @@ TOGETHER = 4096  # pieces that go through a network at once
 LONGEST = 512  # pieces of a text that a network sees together, unless it has fewer positions
 
 Words = Sequence[tuple[str, Array]]  # the words of a text, each with its labels
+Marks = tuple[int | None, int | None]  # labels before and after a text
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,13 +60,14 @@ def _tokenizer_of(model: Any) -> Tokenizer:
 
 
 def encode_features(
-    network: Any, texts: Sequence[Words], longest: int = LONGEST, marks: tuple[int, int] | None = None
+    network: Any, texts: Sequence[Words], longest: int = LONGEST, marks: Marks = (None, None)
 ) -> list[TextFeatures]:
     """Send texts through a network. A text longer than `longest` labels goes through in parts.
 
-    marks  labels before and after each text, of networks that are trained with them
+    marks  labels before and after each text or part, of networks that are trained with them
     """
-    room = min(longest, getattr(network, "maximum_length", None) or longest) - (2 if marks else 0)
+    first = marks[0] is not None
+    room = min(longest, getattr(network, "maximum_length", None) or longest) - first - (marks[1] is not None)
     labels = [[labels for _, labels in words] for words in texts]
     parts = [(number, part) for number, rows in enumerate(labels) for part in cut(rows, room)]
     lengths = [sum(map(len, part)) for _, part in parts]
@@ -75,7 +77,7 @@ def encode_features(
             batch = Batch.pack([_labels(parts[i][1], room, marks) for i in items])
             rows, samples = network_features(network, batch)
             for i, start, sample in zip(items, batch.offsets[:-1], samples, strict=True):
-                found[i] = _word_means(rows[start + bool(marks) :], parts[i][1], room), sample
+                found[i] = _word_means(rows[start + first :], parts[i][1], room), sample
         depth = found[0][1].shape[0] if found else network_features(network, Batch.pack([[1]]))[1].shape[1]
     own: list[list[int]] = [[] for _ in texts]
     for i, (number, _) in enumerate(parts):
@@ -121,9 +123,10 @@ def batches_of(lengths: Sequence[int], together: int) -> list[list[int]]:
     return batches
 
 
-def _labels(words: Sequence[Array], room: int, marks: tuple[int, int] | None) -> Array:
+def _labels(words: Sequence[Array], room: int, marks: Marks) -> Array:
     labels = np.concatenate(words)[:room]  # a word alone may be longer
-    return labels if marks is None else np.concatenate([[marks[0]], labels, [marks[1]]]).astype(labels.dtype)
+    before, after = ([] if mark is None else [mark] for mark in marks)
+    return np.concatenate([before, labels, after]).astype(labels.dtype)
 
 
 def _word_means(rows: Array, words: Sequence[Array], room: int) -> Array:

@@ -270,7 +270,7 @@ def save_encoders(encoders: Encoders, directory: Path) -> None:
 
 
 def load_encoder(metadata: ModelMetadata, directory: Path, field: str) -> Any:
-    kind = find_task(metadata.task).encoders[field]
+    kind = find_task(metadata.task).schema.encoders[field]
     path, expected = encoder_path(directory, field, kind), metadata.encoders.get(field)
     if not path.exists():
         raise FileFormatError(f"{path} is missing")
@@ -283,7 +283,7 @@ def load_encoders(metadata: ModelMetadata, directory: Path) -> Encoders:
     """The encoders of all fields, which fit the network."""
     task = find_task(metadata.task)
     with advised(directory):
-        encoders = {field: load_encoder(metadata, directory, field) for field in task.encoders}
+        encoders = {field: load_encoder(metadata, directory, field) for field in task.schema.encoders}
     for name, size in task.sizes(encoders).items():
         wanted = getattr(metadata.network, name)
         if size != wanted:

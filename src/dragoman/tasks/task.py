@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dragoman.batch import Batch
 from dragoman.data.batching import BatchStream
 from dragoman.data.dataset import Dataset, Part
-from dragoman.data.schema import Encoders
+from dragoman.data.schema import Encoders, Fields
 from dragoman.errors import ConfigurationError
 from dragoman.loss import CrossEntropy
 from dragoman.loss.index import Error
@@ -53,7 +53,7 @@ class Task(ABC):
     scores         what can be measured at evaluations besides error and accuracy
     metadata       model.json
     model_type     what predicts
-    fields         of its samples, and the encoders that the model directory keeps
+    schema         the fields of its samples, and their encoders, which the model directory keeps
     """
 
     name: ClassVar[str]
@@ -70,8 +70,7 @@ class Task(ABC):
     scores: ClassVar[tuple[str, ...]] = ()
     metadata: ClassVar[type[ModelMetadata]]
     model_type: ClassVar[type[TrainedModel]]
-    fields: ClassVar[tuple[str, ...]]
-    encoders: ClassVar[Mapping[str, type[Any]]]  # of its fields, kept in the model directory
+    schema: ClassVar[type[Fields]]
 
     # Data
 
@@ -178,7 +177,7 @@ class Task(ABC):
         """The testing part that `save_testing` kept."""
         from dragoman.tasks.model import load_samples
 
-        return load_samples(directory, self.fields)
+        return load_samples(directory, self.schema.fields)
 
     @abstractmethod
     def read_samples(self, model: Any, files: Sequence[str], settings: Mapping[str, Any]) -> Sequence[Any]:
@@ -187,6 +186,16 @@ class Task(ABC):
     @abstractmethod
     def evaluate(self, model: Any, samples: Sequence[Any]) -> TaskReport:
         """What can be measured of a model on these samples."""
+
+    def evaluate_searching(
+        self, model: Any, samples: Sequence[Any], beam: int, tell: Callable[[int], None]
+    ) -> TaskReport:
+        """The same, where predictions are searched for; `tell` is called with the number of samples done."""
+        return self.evaluate(model, samples)
+
+    def evaluate_quickly(self, model: Any, samples: Sequence[Any]) -> TaskReport:
+        """What is measured when a training ends: takes seconds."""
+        return self.evaluate(model, samples)
 
     def next_commands(self, out: Path) -> list[str]:
         """What to do with a new model."""

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from dragoman.data.token_stream import TrackStream, WindowStream
+from dragoman.data.windows import TrackStream, WindowStream
 from dragoman.errors import ConfigurationError, DataError
 from dragoman.tasks.configuration import configuration, read_toml
 from dragoman.tasks.decisions import planned_steps

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from dragoman.analysis.task_report import TaskReport
 from dragoman.data.classes import Classes
 from dragoman.data.dataset import Dataset, Part
+from dragoman.data.labelled_texts import LabelledTexts
 from dragoman.data.schema import Encoders
-from dragoman.data.tokenizer import Tokenizer
 from dragoman.errors import ConfigurationError, DataError
 from dragoman.loss import CrossEntropy
 from dragoman.loss.index import Error, LogError
@@ -31,7 +31,7 @@ class Classification(TextTask):
     data = LabelData
     metadata = ClassifierMetadata
     model_type = Classifier
-    encoders: ClassVar[Mapping[str, type[Any]]] = {"text": Tokenizer, "label": Classes}
+    schema = LabelledTexts
 
     def sizes(self, encoders: Encoders) -> dict[str, Any]:
         """Two classes have one output, the probability of the second one; several classes one output each."""

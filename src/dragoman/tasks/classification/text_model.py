@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from dragoman.batch import Batch
+from dragoman.batch import END, START, Batch
 from dragoman.data.labelled_texts import TextEncoding
 from dragoman.data.schema import Encoders
 from dragoman.engines.compute import fast_compute
 from dragoman.errors import ConfigurationError, DataError
 from dragoman.graph import Array, value_of
 from dragoman.operations import linear
+from dragoman.tasks.features import TextFeatures, encode_features
 from dragoman.tasks.trained_model import TrainedModel
 
 TOGETHER = 4096  # tokens of texts that are read at a time
@@ -80,6 +81,11 @@ class TextModel(TrainedModel):
                 z = linear(x, layer.weights, layer.biases, transposed=layer.transposed)
                 found[items] = value_of(z)
         return found
+
+    def features(self, texts: Sequence[str]) -> list[TextFeatures]:
+        """Contextual vectors of the words of each text, as they are read; the text's is what the last layer reads."""
+        read = [self.tokenizer.words(self._encoding.read(text)) for text in texts]
+        return encode_features(self.network, read, self.metadata.maximum, (START, END))
 
     def _effects(self, text: str, measured: Any) -> list[tuple[str, float]]:
         """Each word with how much `measured`, a function of logits, falls when it is left out."""

@@ -38,7 +38,6 @@ class TextTask(Task):
     recipes = TEXTS
     recipes_by_architecture = TEXTS_BY_ARCHITECTURE
     fine_tuning_rate = 0.1
-    fields = ("text", "label")
     number: ClassVar[bool]  # whether the target is one
 
     # Data

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.data.source import STANDARD_INPUT
-from dragoman.data.token_stream import StreamSchema, TextFiles, TokenStream, cached_stream
+from dragoman.data.stream_preparation import cached_stream
+from dragoman.data.text_files import TextFiles
+from dragoman.data.token_stream import StreamSchema, TokenStream
 from dragoman.data.tokenizer import Tokenizer
 from dragoman.errors import ConfigurationError, DataError
 from dragoman.tasks.language_model.settings import CONTEXT, StreamData

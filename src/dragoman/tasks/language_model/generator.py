@@ -18,6 +18,7 @@ from dragoman.engines.compute import fast_compute
 from dragoman.errors import ConfigurationError, DataError
 from dragoman.graph import Array
 from dragoman.networks import LanguageModel
+from dragoman.tasks.features import LONGEST, TextFeatures, encode_features
 from dragoman.tasks.language_model.scoring import Measured, TextScore, measure, score_of
 from dragoman.tasks.language_model.settings import LanguageModelMetadata
 from dragoman.tasks.language_model.streaming import TextStream
@@ -158,6 +159,14 @@ class TextGenerator(TrainedModel):
         labels = self.tokenizer.encode(list(texts))
         measured = self.measure(labels)
         return [score_of(text, each, found) for text, each, found in zip(texts, labels, measured, strict=True)]
+
+    def features(self, texts: Sequence[str]) -> list[TextFeatures]:
+        """Contextual vectors of the words of each text, and of the whole text.
+
+        A text is read as if it stood at the beginning of a line; a word's vector knows the words before it and itself.
+        """
+        read = [self.tokenizer.words(text.strip()) for text in texts]
+        return encode_features(self.network, read, min(self.window or LONGEST, LONGEST), (self.begin, None))
 
     def measure(self, labels: Sequence[Array]) -> list[Measured]:
         """What is predicted at every position of some texts."""

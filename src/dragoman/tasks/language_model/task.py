@@ -7,15 +7,16 @@ import shlex
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from dragoman.analysis.task_report import TaskReport
 from dragoman.batch import Batch
 from dragoman.data.batching import BatchStream
 from dragoman.data.dataset import Dataset, Part
 from dragoman.data.schema import Encoders
-from dragoman.data.token_stream import TextFiles, TrackStream, Windows, WindowStream
-from dragoman.data.tokenizer import Tokenizer
+from dragoman.data.text_files import TextFiles
+from dragoman.data.token_stream import StreamSchema
+from dragoman.data.windows import TrackStream, Windows, WindowStream
 from dragoman.errors import ConfigurationError, FileFormatError
 from dragoman.networks import LANGUAGE_MODELS, Network
 from dragoman.tasks import components
@@ -44,8 +45,7 @@ class LanguageModelling(Task):
     recipes_by_preset = RECIPES_BY_PRESET
     metadata = LanguageModelMetadata
     model_type = TextGenerator
-    fields = ("text",)
-    encoders: ClassVar[Mapping[str, type[Any]]] = {"text": Tokenizer}
+    schema = StreamSchema
 
     # Data
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from dragoman.analysis.task_report import TaskReport
 from dragoman.data.dataset import Dataset
+from dragoman.data.labelled_texts import NumberedTexts
 from dragoman.data.scaler import Scaler
 from dragoman.data.schema import Encoders
-from dragoman.data.tokenizer import Tokenizer
 from dragoman.errors import ConfigurationError
 from dragoman.loss.index import Error, MeanSquaredError
 from dragoman.tasks.classification.recipes import NUMBERS_BY_ARCHITECTURE
@@ -28,7 +28,7 @@ class Regression(TextTask):
     metadata = RegressorMetadata
     model_type = Regressor
     recipes_by_architecture = NUMBERS_BY_ARCHITECTURE
-    encoders: ClassVar[Mapping[str, type[Any]]] = {"text": Tokenizer, "label": Scaler}
+    schema = NumberedTexts
 
     def sizes(self, encoders: Encoders) -> dict[str, Any]:
         return {"vocabulary": encoders["text"].size, "outputs": 1, "output_activation": "identity"}

@@ -49,8 +49,7 @@ class Tagging(Task):
     recipes = RECIPES
     metadata = TaggerMetadata
     model_type = Tagger
-    fields = TaggedWords.fields
-    encoders = TaggedWords.encoders
+    schema = TaggedWords
 
     # Data
 

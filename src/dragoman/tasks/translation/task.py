@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import shlex
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from dragoman.analysis.task_report import TaskReport
 from dragoman.data.augmentation import TEACHING
 from dragoman.data.dataset import Dataset
-from dragoman.data.pair_encoding import LONGEST, SHORTEN
+from dragoman.data.pair_encoding import LONGEST, SHORTEN, Encoding
 from dragoman.data.schema import Encoders
-from dragoman.data.tokenizer import Tokenizer
-from dragoman.errors import ConfigurationError
+from dragoman.errors import ConfigurationError, DragomanWarning
 from dragoman.networks import ARCHITECTURES, Network
 from dragoman.tasks import components
 from dragoman.tasks.configuration import Settings, TrainingConfiguration
@@ -31,6 +31,7 @@ from dragoman.tasks.translation.translator import DecodingOptions, Translator
 from dragoman.tasks.vectors.embeddings import check_start, start_from_vectors
 from dragoman.training import Callback
 
+TESTED = 200  # pairs to translate after training: takes seconds
 SCORED = 500  # validation sentences that BLEU and chrF are measured on while training
 
 
@@ -47,8 +48,7 @@ class Translation(Task):
     scores = ("bleu", "chrf")
     metadata = TranslatorMetadata
     model_type = Translator
-    fields = ("source", "target")
-    encoders: ClassVar[Mapping[str, type[Any]]] = {"source": Tokenizer, "target": Tokenizer}
+    schema = Encoding
 
     # Data
 
@@ -146,13 +146,25 @@ class Translation(Task):
         return load_testing(directory)
 
     def read_samples(self, model: Any, files: Sequence[str], settings: Mapping[str, Any]) -> Sequence[Any]:
-        return read_pairs(PairData(files=tuple(files), **settings))
+        return read_pairs(
+            PairData(files=tuple(files), **settings), lambda line: warnings.warn(line, DragomanWarning, stacklevel=2)
+        )
 
     def evaluate(self, model: Any, samples: Sequence[Any]) -> TaskReport:
-        """The numbers alone; `dragoman evaluate` has a page of its own for translators."""
-        found = model.evaluate(samples)
-        metrics = {"bleu": found.bleu.value, "chrf": found.chrf.value, "error": found.error, "accuracy": found.accuracy}
-        return TaskReport(f"BLEU {found.bleu.value:.1f}, chrF {found.chrf.value:.1f}", metrics)
+        return self.evaluate_searching(model, samples, DecodingOptions().beam, lambda done: None)
+
+    def evaluate_searching(
+        self, model: Any, samples: Sequence[Any], beam: int, tell: Callable[[int], None]
+    ) -> TaskReport:
+        from dragoman.tasks.translation.evaluation import translation_report
+
+        return translation_report(model, samples, DecodingOptions(beam=beam), tell)
+
+    def evaluate_quickly(self, model: Any, samples: Sequence[Any]) -> TaskReport:
+        """Greedy translations of some pairs: enough for a rule of thumb."""
+        from dragoman.tasks.translation.evaluation import translation_report
+
+        return translation_report(model, samples[:TESTED], DecodingOptions(beam=1, scored=False))
 
     def next_commands(self, out: Path) -> list[str]:
         place, pairs = shlex.quote(str(out)), load_testing(out)
