@@ -45,6 +45,9 @@ class Picture:
     name: str
     pixels: Array
 
+    def __str__(self) -> str:
+        return self.name
+
     @property
     def shape(self) -> Shape:
         return Shape(*self.pixels.shape)
