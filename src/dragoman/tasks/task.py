@@ -55,6 +55,7 @@ class Task(ABC):
     metadata       model.json
     model_type     what predicts
     fields         of its samples, and the encoders that the model directory keeps
+    reads_images   whether its models are given image files
     """
 
     name: ClassVar[str]
@@ -72,6 +73,7 @@ class Task(ABC):
     metadata: ClassVar[type[ModelMetadata]]
     model_type: ClassVar[type[TrainedModel]]
     fields: ClassVar[tuple[str, ...]]
+    reads_images: ClassVar[bool] = False
     encoders: ClassVar[Mapping[str, type[Any]]]  # of its fields, kept in the model directory
 
     # Data

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dragoman.errors import ConfigurationError
+from dragoman.errors import ConfigurationError, DataError
 from dragoman.graph import Array
 from dragoman.tasks.image_classification.classifier import ImageClassifier
+from dragoman.training import History
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,12 +40,12 @@ def attention_maps(model: ImageClassifier, image: str | Path | Array, resize: bo
     return {"all layers": over_image(rollout), **heads}
 
 
-def attention_figure(
-    model: ImageClassifier, image: str | Path, head: int | None = None, resize: bool = False
-) -> Figure:
-    """Draw what the model looks at in an image; one head, counted from 1, or all of them."""
+def attention(model: ImageClassifier, image: Path | None, head: int | None = None, resize: bool = False) -> Figure:
+    """What the model looks at in an image: all layers together, and the heads of the last one, or one head from 1."""
     from dragoman.analysis.figures.images import image_attention_figure
 
+    if image is None:
+        raise ConfigurationError("attention is that of an image: --image digit.png")
     maps = attention_maps(model, image, resize)
     if head is not None:
         name = f"head {head}"
@@ -52,5 +53,18 @@ def attention_figure(
             raise ConfigurationError(f"--head {head}: the last layer has {len(maps) - 1} heads")
         maps = {name: maps[name]}
     predicted = model.predict([image], resize)[0]
-    title = f"{Path(image).name}: {predicted.label} ({predicted.probability:.0%})"
+    title = f"{image.name}: {predicted.label} ({predicted.probability:.0%})"
     return image_attention_figure(model.images.read(image, resize).pixels, maps, title)
+
+
+def history(model: ImageClassifier, image: Path | None, head: int | None = None, resize: bool = False) -> Figure:
+    """Training curves."""
+    from dragoman.analysis.figures import history_figure
+
+    lines = [] if model.directory is None else History(model.directory / "history.jsonl").lines()
+    if not lines:
+        raise DataError(f"{model.directory} has no history yet; train it to its first evaluation")
+    return history_figure(lines)
+
+
+FIGURES = {"attention": attention, "history": history}

@@ -52,6 +52,7 @@ class ImageClassification(Task):
     recipes_by_architecture = IMAGES_BY_ARCHITECTURE
     fine_tuning_rate = 0.1
     weighs_classes = True
+    reads_images = True
     metadata = ImageMetadata
     model_type = ImageClassifier
     fields = LabelledImages.fields
