@@ -26,6 +26,7 @@ def evaluate(
     beam: Annotated[int, typer.Option(min=1, help="Width of the search, up to 256; 1 is greedy, and faster.")] = 4,
     text: Annotated[str | None, typer.Option(help="Columns that hold the text; default: as in training.")] = None,
     label: Annotated[str | None, typer.Option(help="Column that holds the label; default: as in training.")] = None,
+    resize: Annotated[bool, typer.Option("--resize", help="Resize images to the size of the model's.")] = False,
     most: Annotated[int | None, typer.Option(min=1, help="Only the first so many pairs.")] = None,
     out: Annotated[Path | None, typer.Option(help="Directory of report.html and report.json.")] = None,
     as_json: AsJson = False,
@@ -35,5 +36,6 @@ def evaluate(
     """Measure a model on its own testing part or on a file; writes report.html and report.json."""
     from dragoman.cli.report import evaluate_model
 
-    settings = {**reading.settings(), "text": columns_from(text), "label": column_from(label)}
+    columns = {"text": columns_from(text), "label": column_from(label)}
+    settings = {**reading.settings(), **columns, "resize": resize or None}
     evaluate_model(model, files or (), given_only(settings), beam, most, out, as_json)

@@ -32,6 +32,7 @@ TASKS = {  # where each is registered, by name
     "classification": "dragoman.tasks.classification.task",
     "regression": "dragoman.tasks.regression.task",
     "tagging": "dragoman.tasks.tagging.task",
+    "image-classification": "dragoman.tasks.image_classification.task",
 }
 DEFAULT = "translation"
 
@@ -54,6 +55,7 @@ class Task(ABC):
     metadata       model.json
     model_type     what predicts
     schema         the fields of its samples, and their encoders, which the model directory keeps
+    reads_images   whether its models are given image files
     """
 
     name: ClassVar[str]
@@ -71,6 +73,7 @@ class Task(ABC):
     metadata: ClassVar[type[ModelMetadata]]
     model_type: ClassVar[type[TrainedModel]]
     schema: ClassVar[type[Fields]]
+    reads_images: ClassVar[bool] = False
 
     # Data
 
