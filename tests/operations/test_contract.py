@@ -31,6 +31,7 @@ CASES = [
     ("attend_self", [(5, 12), (2, 3)], {"offsets": OFFSETS, "heads": 2, "causal": True}),
     ("attention_pool", [(5, 4), (4,)], {"offsets": OFFSETS}),
     ("cbow", [(3, 4), (3, 4)], {"contexts": LABELS, "offsets": np.array([0, 3, 5]), "targets": np.array([1, 0])}),
+    ("clip_values", [(5, 4)], {"limit": 0.5}),
     ("concatenate_columns", [(5, 4), (5, 1)], {}),
     ("cross_entropy", [(5, 4)], {"targets": LABELS, "weights": np.array([1.0, 0, 1, 0.5, 1]), "smoothing": 0.1}),
     ("split_rows", [(5, 4)], {"rows": (np.array([4, 0]), np.array([2]))}),

@@ -23,7 +23,7 @@ from dragoman.errors import ConfigurationError, FileFormatError, NonFiniteError
 from dragoman.graph import Array
 from dragoman.loss import Loss, LossIndex
 from dragoman.networks import Network
-from dragoman.optimization import Falling, Optimizer, Plateau, Schedule
+from dragoman.optimization import Falling, LearnedRate, Optimizer, Plateau, Schedule
 from dragoman.training.averaging import averaged
 from dragoman.training.budget import BudgetPlan
 from dragoman.training.callback import Callback
@@ -106,6 +106,8 @@ class Training:
         if self.stopping.epochs is not None and self.stream is None:
             raise ConfigurationError("epochs are counted by a BatchStream; limit other batches by steps or seconds")
         self.step = TrainingStep(self.network, self.optimizer, self.loss_index, self.workers, self.settings)
+        if isinstance(self.schedule, LearnedRate):
+            self.step.change = np.zeros_like(self.network.theta.values)
         if self.plan is not None:
             self.stopping = replace(self.stopping, steps=self.plan.steps)
         self.planned_schedule, self.reported_steps = self.schedule, self.stopping.steps or 0
@@ -346,9 +348,10 @@ class Training:
         return state_of(self)
 
     def _arrays(self) -> dict[str, Array]:
-        arrays, average = {"theta": self.network.theta.values, **self.optimizer.moments}, self.step.average
-        carried = saved_states(self.step.carried)
-        return {**arrays, **carried} if average is None else {**arrays, "average": average, **carried}
+        arrays = {"theta": self.network.theta.values, **self.optimizer.moments}
+        more = {"average": self.step.average, "change": self.step.change}
+        present = {name: array for name, array in more.items() if array is not None}
+        return {**arrays, **present, **saved_states(self.step.carried)}
 
     def _check_finite(self) -> None:
         """Check the weights too: the error is finite if the validation part does not use the bad one."""
