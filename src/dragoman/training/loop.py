@@ -30,7 +30,7 @@ from dragoman.training.callback import Callback
 from dragoman.training.carrying import saved_states
 from dragoman.training.checkpoints import Checkpoints, check_finite
 from dragoman.training.progress import PrintedProgress
-from dragoman.training.record import History, Record, overfitting
+from dragoman.training.record import History, Record, jump, overfitting
 from dragoman.training.resuming import check_saved, restore, state_of
 from dragoman.training.state import Progress, with_current_names
 from dragoman.training.step import StepSettings, TrainingStep
@@ -227,7 +227,7 @@ class Training:
                 self.saving.on_best(self.network)
         self.save(record.best)
         self.watch.record(record)
-        self._watch_overfitting()
+        self._watch_history()
         return reason
 
     def _evaluated(self) -> Record:
@@ -261,14 +261,22 @@ class Training:
             scores = validation.scores(self.network) if validation.scores else {}
         return loss, {name: float(value) for name, value in scores.items()}
 
-    def _watch_overfitting(self) -> None:
-        if self.saving.history is None or self._overfitting_reported:
+    def _watch_history(self) -> None:
+        """Report overfitting once, and every jump of the training error."""
+        if self.saving.history is None:
             return
         try:
-            message = overfitting(self.saving.history.lines())
+            lines = self.saving.history.lines()
         except FileFormatError as error:  # not worth stopping a training
-            message = f"overfitting is not watched for: {error}"
-        if message is not None:
+            self._report_overfitting(f"overfitting is not watched for: {error}")
+            return
+        self._report_overfitting(overfitting(lines))
+        jumped = jump(lines)
+        if jumped is not None and jump(lines[:-1]) is None:
+            self.watch.notice(jumped)
+
+    def _report_overfitting(self, message: str | None) -> None:
+        if message is not None and not self._overfitting_reported:
             self._overfitting_reported = True
             self.watch.notice(message)
 
