@@ -31,7 +31,11 @@ SOURCES = {
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--ledger", action="store_true", help="run nothing; show which ledger statements have a test")
+    parser.addoption(
+        "--ledger",
+        action="store_true",
+        help="run nothing; show which ledger statements have a test that uses the package",
+    )
 
 
 def ledger_rows() -> dict[str, dict[str, str]]:
@@ -58,7 +62,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if unknown:
         raise pytest.UsageError(f"tests carry ledger ids that docs/ledger.tsv does not have: {', '.join(unknown)}")
     if config.getoption("--ledger"):
-        config.stash[_REPORT] = list(_report(rows, covered))
+        from tests.package_use import uses_package
+
+        config.stash[_REPORT] = list(_report(rows, _marked([item for item in items if uses_package(item)])))
         items.clear()
 
 

@@ -17,7 +17,7 @@ from dragoman.errors import NonFiniteError, ShapeError
 from dragoman.graph import Array, backpropagate, value_of
 from dragoman.layers import Cell, CellKind, Embedding, ForwardContext, Initializer, Recurrent
 from dragoman.loss import Loss, LossIndex
-from dragoman.networks import RecurrentNetwork, RecurrentNetworkConfiguration
+from dragoman.networks import Encoder, EncoderConfiguration, RecurrentNetwork, RecurrentNetworkConfiguration
 from dragoman.optimization import Adam, Constant, Cosine, GradientDescent
 from dragoman.training import Stopping, train
 
@@ -199,6 +199,17 @@ def test_gates_remember_over_a_gap_that_a_plain_rnn_does_not() -> None:
     assert learns_to_recall("rnn", gap=80) < 0.6  # guessing is 0.5
     assert learns_to_recall("lstm", gap=80, opened=4) > 0.99
     assert learns_to_recall("gru", gap=80, opened=4) > 0.99
+
+
+@pytest.mark.ledger("B-7.2-slava")
+def test_attention_remembers_over_the_same_gap() -> None:
+    """It looks at the label directly, however far back it is."""
+    sizes = EncoderConfiguration(
+        vocabulary=5, outputs=2, depth=8, perceptron_depth=8, heads=1, positions="none", pooling="none"
+    )
+    network, stopping = Encoder(sizes), Stopping(steps=150, loss_goal=0.01)
+    train(network, questions(80), Adam(), Constant(0.02), stopping)
+    assert LossIndex().evaluate(network, recall_batch(300, 2, 80, np.random.default_rng(1))).accuracy > 0.99
 
 
 def test_what_the_plain_rnn_lacks_is_reach() -> None:

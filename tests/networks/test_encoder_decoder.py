@@ -8,7 +8,8 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
-from dragoman.batch import Batch
+from dragoman.batch import END, START, Batch
+from dragoman.data.pair_encoding import add_marks
 from dragoman.decoding import Beam, Greedy, Sampling, decode
 from dragoman.errors import ConfigurationError, ShapeError
 from dragoman.graph import gradient_check, value_of
@@ -30,7 +31,7 @@ def test_every_gradient(settings: dict[str, Any]) -> None:
     gradient_check(small_encoder_decoder(**settings), TINY).require()
 
 
-@pytest.mark.ledger("B-7.1-tasks-c", "B-7.4-stop")
+@pytest.mark.ledger("B-7.1-tasks-c")
 @pytest.mark.parametrize("settings", EVERY, ids=told)
 def test_steps_equal_the_pass_over_the_whole_reference(settings: dict[str, Any]) -> None:
     network = small_encoder_decoder(**settings)
@@ -40,6 +41,22 @@ def test_steps_equal_the_pass_over_the_whole_reference(settings: dict[str, Any])
         assert len(state) == 3
         logits, state = network.step(state, labels)
         np.testing.assert_allclose(logits, whole[:, t], atol=1e-12)
+
+
+@pytest.mark.ledger("B-7.4-stop")
+@pytest.mark.parametrize("settings", EVERY[:7], ids=told)
+def test_one_stop_token_closes_what_is_read_and_what_is_written(settings: dict[str, Any]) -> None:
+    network = small_encoder_decoder(**settings)
+    source, _ = add_marks(np.array([4, 1]), None)
+    assert source.tolist() == [START, 4, 1, END]
+    closed, open_ended = (network.encode(Batch.pack([labels])) for labels in (source, source[:-1]))
+    first = np.array([START])
+    assert np.abs(network.step(closed, first)[0] - network.step(open_ended, first)[0]).max() > 1e-6  # it is read
+    biases = dict(network.named_arrays())["output.biases"]
+    for bias, written, finished in ((90.0, 0, True), (-90.0, 6, False)):
+        biases[END] = bias
+        ((found,),) = decode(network, [source.tolist()], Greedy(), 6)
+        assert (len(found.labels), found.finished) == (written, finished)
 
 
 @pytest.mark.parametrize("settings", EVERY[:7], ids=told)

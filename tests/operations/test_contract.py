@@ -32,6 +32,7 @@ CASES = [
     ("attention_pool", [(5, 4), (4,)], {"offsets": OFFSETS}),
     ("average_pool", [(2, 4, 5, 2)], {"size": (2, 2), "stride": (1, 2)}),
     ("cbow", [(3, 4), (3, 4)], {"contexts": LABELS, "offsets": np.array([0, 3, 5]), "targets": np.array([1, 0])}),
+    ("clip_values", [(5, 4)], {"limit": 0.5}),
     ("concatenate_columns", [(5, 4), (5, 1)], {}),
     ("convolve", [(2, 4, 5, 2), (12, 3), (3,)], {"size": (2, 3), "padding": "same", "activation": "relu"}),
     ("convolve", [(2, 4, 5, 2), (8, 3)], {"size": (2, 2), "stride": (2, 1)}),

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dragoman.errors import ConfigurationError
 from dragoman.graph import Tensor, backpropagate, gradient_check, operation
-from dragoman.operations import activate, add, embed, softmax
+from dragoman.operations import activate, add, clip_values, embed, softmax
 from dragoman.operations.positions import one_hot
 from dragoman.operations.softmax import masked_softmax, softmax_backward
 from tests.operations.calculus import jacobian
@@ -47,8 +48,13 @@ def test_a_common_shift_changes_nothing(x, shift):
 @pytest.mark.ledger("N-3.4-clip")
 def test_clipping_is_another_function():
     scores = np.array([60.0, 55.0])
-    np.testing.assert_array_equal(softmax(np.clip(scores, -50, 50)), [0.5, 0.5])
+    np.testing.assert_array_equal(softmax(clip_values(scores, limit=50)), [0.5, 0.5])
     assert softmax(scores)[0] > 0.99  # ours does not clip
+    leaf = Tensor(np.array([60.0, 49.0, -51.0]))
+    (slopes,) = backpropagate(clip_values(leaf, limit=50), [leaf], [np.array([2.0, 3.0, 4.0])])
+    np.testing.assert_array_equal(slopes, [0, 3, 0])  # what is clipped does not move
+    with pytest.raises(ConfigurationError, match="limit above 0, got -1"):
+        clip_values(scores, limit=-1)
 
 
 @pytest.mark.ledger("T-1.2.2-softmaxjac", "N-3.4.1", "N-3.4.2", "N-3.4.3", "N-2.1-jac")

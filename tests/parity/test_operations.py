@@ -80,6 +80,12 @@ def test_activate(dtype, activation, rng, shape):
 
 
 @both_precisions
+@given(rng=generators(), shape=st.lists(sizes(), min_size=1, max_size=3).map(tuple))
+def test_clip_values(dtype, rng, shape):
+    assert_parity(lambda x: ours.clip_values(x, limit=0.7), lambda x: x.clamp(-0.7, 0.7), normal(rng, shape), dtype)
+
+
+@both_precisions
 @given(data=st.data(), rng=generators(), n=sizes(1, 8), v=sizes(1, 5), d=sizes(1, 5))
 def test_embed(dtype, data, rng, n, v, d):
     words, positions = data.draw(labels(n, v)), data.draw(labels(n, 3))

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import io
+import json
+import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +16,7 @@ from typing import Any
 import pytest
 
 from dragoman.tasks.configuration import configuration
+from tests.tasks.models import pairs_file
 
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "thesis.py"
 
@@ -79,6 +84,48 @@ def test_the_three_tables_of_the_thesis(benchmark: ModuleType) -> None:
 def test_seconds_an_epoch_are_all_seconds_over_all_epochs(preset: str, average: float, benchmark: ModuleType) -> None:
     thesis = benchmark.THESIS[preset]
     assert thesis["seconds"] / thesis["epochs"] == pytest.approx(average, abs=0.005)
+
+
+@pytest.fixture(scope="module")
+def measured(benchmark: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """A real run: Small by the thesis's recipe, two epochs on 360 pairs."""
+    arguments = ["thesis.py", pairs_file(), "--recipe", "thesis", "--epochs", "2", "--beam", "1", "--threads", "1"]
+    arguments += ["--work", str(tmp_path_factory.mktemp("thesis")), "--one", "small"]
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()) as printed:
+        patch.setattr(sys, "argv", arguments)
+        assert benchmark.main() == 0
+    row: dict[str, Any] = json.loads(printed.getvalue())
+    return row
+
+
+@pytest.mark.ledger("T-6.2-time", "T-6.2-test")
+def test_a_real_run_fills_the_tables(measured: dict[str, Any], benchmark: ModuleType) -> None:
+    """Its own seconds over its own epochs; error and accuracy of its own testing part, a fifth of the pairs."""
+    _, times, tests = (table.splitlines()[2:] for table in benchmark.tables([measured]).split("\n\n")[:3])
+    assert (measured["preset"], measured["epochs"], measured["sentences"]) == ("small", 2, 72)
+    average = measured["seconds"] / 2
+    assert cells(times[0])[0][3] == f"2 epochs, {measured['seconds']:,.0f} s, {average:,.1f} s an epoch"
+    assert cells(times[0])[0][2] == f"not reached ({measured['training_accuracy']:.3f})"
+    assert cells(tests[0])[0][2] == f"{measured['error']:.3f} / {measured['accuracy']:.4f}"
+    assert 0 < measured["training_accuracy"] < 0.9
+    assert 0 <= measured["accuracy"] < 1
+    assert measured["error"] == pytest.approx(math.log(measured["perplexity"]))
+
+
+@pytest.mark.ledger("T-6.2-test")
+def test_the_recorded_runs_are_beside_the_figures_of_the_thesis(benchmark: ModuleType) -> None:
+    """docs/measurements.md: its figures are the thesis's, and of ours too the larger network has the lower error."""
+    page = (BENCHMARK.parents[1] / "docs" / "measurements.md").read_text(encoding="utf-8")
+    table = cells(page.partition("## The thesis's experiment")[2].partition("\n\n`python benchmarks/thesis.py")[0])
+    names = table[0]
+    accuracy, error = names.index("testing accuracy, thesis"), names.index("testing error, thesis")
+    ours = []
+    for line in table[2:5]:
+        thesis = benchmark.THESIS[line[0].lower()]
+        assert (float(line[accuracy]), float(line[error])) == (thesis["accuracy"], thesis["error"])
+        ours.append(float(line[error + 1]))
+    assert [line[0] for line in table[2:5]] == ["Small", "Medium", "Large"]
+    assert ours == sorted(ours, reverse=True)
 
 
 @pytest.mark.ledger("T-6.1-values", "T-6.1-split")

@@ -16,7 +16,7 @@ from dragoman.batch import Batch
 from dragoman.errors import DataError, FileFormatError
 from dragoman.loss import CrossEntropy, Loss, LossIndex, MeanSquaredError, Regularization
 from dragoman.optimization import Adam, Constant
-from dragoman.training import History, Record, Stopping, Validation, loop, overfitting
+from dragoman.training import History, Record, Stopping, Validation, jump, loop, overfitting
 from tests.training.perceptrons import Perceptrons, Rows
 from tests.training.small_trainings import (
     CASES,
@@ -386,3 +386,49 @@ def test_a_network_that_learns_what_there_is_to_learn_is_not_accused(tmp_path: P
     ).run()
     assert len(heard.records) == 20
     assert heard.notices == []
+
+
+# Jumps of the training error
+
+
+def errors_at(*errors: float) -> list[dict[str, Any]]:
+    return [{"step": 10 * (i + 1), "training_error": error} for i, error in enumerate(errors)]
+
+
+@pytest.mark.ledger("L-62-unstable")
+@pytest.mark.parametrize(
+    ("history", "jumped"),
+    [
+        (errors_at(), False),
+        (errors_at(5.0), False),
+        (errors_at(5.0, 8.0), True),
+        (errors_at(5.0, 2.0, 1.0, 2.5), True),
+        (errors_at(5.0, 2.0, 1.0, 1.4), False),  # little of what was gained is lost
+        (errors_at(5.0, 0.001, 0.004), False),  # noise of what is known by heart
+        (errors_at(5.0, 4.8, 5.1), False),
+        (errors_at(5.0, math.nan), False),
+    ],
+)
+def test_a_jump_of_the_training_error(history: list[dict[str, Any]], jumped: bool) -> None:
+    message = jump(history)
+    assert (message is not None) == jumped
+    if message is not None:
+        last = history[-1]
+        assert f"to {last['training_error']:.4f} at step {last['step']}; if it does not fall again" in message
+
+
+@pytest.mark.ledger("L-62-unstable")
+def test_one_step_that_is_too_long_is_told_once(tmp_path: Path) -> None:
+    """Descent to a minimum; one step at a rate that throws it out; and back again."""
+    heard = Heard()
+    case = Case(
+        lambda: Perceptrons(3, 2),
+        POINTS,
+        schedule=lambda: lambda t: 40.0 if t == 30 else 0.2,
+        settings={"watch": heard},
+    )
+    case.build(tmp_path, stopping=Stopping(epochs=14)).run()
+    jumps = [notice for notice in heard.notices if "jumped" in notice]
+    assert len(jumps) == 1
+    lines = History(tmp_path / "history.jsonl").lines()
+    assert jumps == [jump(lines[: next(n for n in range(1, 15) if jump(lines[:n]))])]

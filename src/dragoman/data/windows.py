@@ -99,7 +99,8 @@ class TrackStream(BatchStream):
 
     def _make_plan(self) -> list[Array]:
         part, c = self.samples, self.samples.context
-        self.tracks = min(_tracks(self.batching, c), part.predicted // c)
+        tracks = max(1, round(_tracks(self.batching, c) * self.batching.factor(self.epoch)))
+        self.tracks = min(tracks, part.predicted // c)
         steps = part.predicted // (self.tracks * c)
         rng = np.random.default_rng([self.seed, self.epoch, 1])
         self._shift = int(rng.integers(part.predicted - self.tracks * steps * c + 1))

@@ -97,11 +97,7 @@ class CrossEntropy:
 
     def of_layer(self, x: Value, layer: Perceptron, batch: Batch, total: float | None = None) -> tuple[Value, float]:
         """The same of the logits that a last layer makes of x."""
-        if layer.activation != "identity":
-            raise ConfigurationError(
-                f"the outputs of this network go through output_activation='{layer.activation}', so they are no "
-                "logits; cross-entropy needs 'identity'"
-            )
+        self.check_layer(layer)
         return linear_cross_entropy(
             x,
             layer.weights,
@@ -112,6 +108,15 @@ class CrossEntropy:
             total=total,
             transposed=layer.transposed,
         )
+
+    @staticmethod
+    def check_layer(layer: Perceptron) -> None:
+        """Raise an error if the outputs of a last layer are no logits."""
+        if layer.activation != "identity":
+            raise ConfigurationError(
+                f"the outputs of this network go through output_activation='{layer.activation}', so they are no "
+                "logits; cross-entropy needs 'identity'"
+            )
 
 
 @dataclass(frozen=True)

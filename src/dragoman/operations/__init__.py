@@ -1,6 +1,6 @@
 """Operations: every equation beside its derivative, in plain array code, which defines the results."""
 
-from dragoman.operations.activations import ACTIVATIONS, activate
+from dragoman.operations.activations import ACTIVATIONS, activate, clip_values
 from dragoman.operations.attention import Padding, attend, attend_cross, attend_self, attend_step, attention_weights
 from dragoman.operations.dropout import Dropout, DropoutKey, drop
 from dragoman.operations.embedding import embed
@@ -53,6 +53,7 @@ __all__ = [
     "attention_weights",
     "average_pool",
     "cbow",
+    "clip_values",
     "concatenate_columns",
     "convolve",
     "cross_entropy",

@@ -65,6 +65,22 @@ def find_activation(name: str) -> tuple[Callable[[Array], Array], Callable[[Arra
 
 
 @operation
+def clip_values(x: Array, *, limit: float) -> tuple[Array, Backward]:
+    """y = x between -limit and limit, the nearer of the two beyond them, any shape          (notes 3.4)"""
+    if not limit > 0:
+        raise ConfigurationError(f"values are clipped to a limit above 0, got {limit}")
+    inside = (x.real >= -limit) & (x.real <= limit)
+    y: Array = np.where(inside, x, np.sign(x.real) * limit).astype(x.dtype)
+
+    def backward(dy: Array) -> Array:
+        """A clipped value does not move: its derivative is 0."""
+        dx: Array = dy * inside
+        return dx
+
+    return y, backward
+
+
+@operation
 def activate(x: Array, *, activation: str) -> tuple[Array, Backward]:
     """y = a(x), any shape               (thesis, 3.2 V)"""
     function, derivative = find_activation(activation)

@@ -3,7 +3,16 @@
 from dragoman.optimization.algorithms import AdaGrad, Adam, AdamW, GradientDescent, Momentum, RMSprop
 from dragoman.optimization.convergence import a_priori_conditions, curvatures, local_convergence
 from dragoman.optimization.optimizer import Optimizer, clip_gradient, clipping_factor, gradient_norm
-from dragoman.optimization.schedules import Constant, Cosine, Falling, LinearDecay, Plateau, Schedule, ThesisWarmUp
+from dragoman.optimization.schedules import (
+    Constant,
+    Cosine,
+    Falling,
+    LearnedRate,
+    LinearDecay,
+    Plateau,
+    Schedule,
+    ThesisWarmUp,
+)
 
 __all__ = [
     "AdaGrad",
@@ -13,6 +22,7 @@ __all__ = [
     "Cosine",
     "Falling",
     "GradientDescent",
+    "LearnedRate",
     "LinearDecay",
     "Momentum",
     "Optimizer",

@@ -159,6 +159,31 @@ class Plateau:
             self.rate, self.bad_evaluations = max(self.floor, self.rate * self.factor), 0
 
 
+@dataclass
+class LearnedRate:
+    """Learns the rate with the weights, by descent on its logarithm          (notes 2: a learnable step size)
+
+    theta_t = theta_{t-1} + delta and delta is proportional to the rate, so dL(theta_t) / d log eta = g_t . delta:
+    a step that the next gradient confirms makes the rate grow, one that it turns back makes it shrink.
+    log eta changes by -`step` times the cosine between g_t and delta, which does not depend on the scale of either.
+    """
+
+    rate: float
+    step: float = 0.02
+
+    def __post_init__(self) -> None:
+        _check_rate(self.rate)
+        if not 0 <= self.step < math.inf:
+            raise ConfigurationError(f"the step of a learned rate must be finite and not negative, got {self.step}")
+
+    def __call__(self, t: int) -> float:
+        return self.rate
+
+    def learn(self, cosine: float) -> None:
+        """Take one step; training calls this before every update, with the cosine between gradient and last change."""
+        self.rate *= math.exp(-self.step * cosine)
+
+
 def _check_rate(rate: float) -> None:
     if not 0 <= rate < math.inf:
         raise ConfigurationError(f"a learning rate must be finite and not negative, got {rate}")

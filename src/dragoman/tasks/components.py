@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from typing import Literal
 
 from dragoman.batch import Batch
 from dragoman.data.batching import Batching, plan_epoch
 from dragoman.data.dataset import Part
 from dragoman.errors import ConfigurationError
-from dragoman.loss import LossIndex, Regularization
+from dragoman.loss import AdjustedCrossEntropy, CrossEntropy, LossIndex, Regularization
 from dragoman.loss.index import Error
 from dragoman.networks import Network
 from dragoman.optimization import (
@@ -19,6 +20,7 @@ from dragoman.optimization import (
     Constant,
     Cosine,
     GradientDescent,
+    LearnedRate,
     LinearDecay,
     Momentum,
     Optimizer,
@@ -40,7 +42,9 @@ PARTS_OF = {
 
 
 def batching(settings: OptimizerSettings) -> Batching:
-    return Batching(settings.batch, settings.tokens, settings.grouped)
+    """Epochs of `growth` are counted from 1 in the settings, from 0 in the stream."""
+    growth = tuple((epoch - 1, factor) for epoch, factor in settings.growth)
+    return Batching(settings.batch, settings.tokens, settings.grouped, settings.keep_remainder, growth)
 
 
 def fixed_batches(part: Part) -> Iterator[Batch]:
@@ -51,23 +55,32 @@ def fixed_batches(part: Part) -> Iterator[Batch]:
 
 def loss_index(settings: LossSettings, error: Error) -> LossIndex:
     norm = settings.regularization
+    if settings.per_class or settings.clip_logits is not None:
+        error = _adjusted(settings, error)
     return LossIndex(error, None if norm == "none" else Regularization(norm, settings.coefficient))
+
+
+def _adjusted(settings: LossSettings, error: Error) -> AdjustedCrossEntropy:
+    if not isinstance(error, CrossEntropy):
+        raise ConfigurationError(
+            f"loss.per_class and loss.clip_logits change a cross-entropy of three or more classes; this training "
+            f"minimises {type(error).__name__}, so leave them out"
+        )
+    return AdjustedCrossEntropy(error.smoothing, settings.per_class, settings.clip_logits)
 
 
 def optimizer(settings: OptimizerSettings) -> Optimizer:
     s = settings
+    form: Literal["inside", "outside"] = "inside" if s.epsilon_inside else "outside"
     if s.algorithm == "adam":
-        return Adam(s.beta1, s.beta2)
+        return Adam(s.beta1, s.beta2, form=form)
     if s.algorithm == "adamw":
-        return AdamW(s.beta1, s.beta2, decay=s.decay)
+        return AdamW(s.beta1, s.beta2, form=form, decay=s.decay)
     if s.algorithm == "momentum":
         return Momentum(s.beta1)
-    plain: dict[str, type[Optimizer]] = {
-        "gradient_descent": GradientDescent,
-        "adagrad": AdaGrad,
-        "rmsprop": RMSprop,
-    }
-    return plain[s.algorithm]()
+    if s.algorithm == "rmsprop":
+        return RMSprop(s.gamma)
+    return AdaGrad() if s.algorithm == "adagrad" else GradientDescent()
 
 
 def schedule(settings: OptimizerSettings) -> Schedule:
@@ -76,6 +89,8 @@ def schedule(settings: OptimizerSettings) -> Schedule:
         return ThesisWarmUp(s.rate, max(1, warm_up))
     if s.schedule == "plateau":
         return Plateau(s.rate)
+    if s.schedule == "learned":
+        return LearnedRate(s.rate, s.rate_step)
     if s.schedule == "constant":
         return Constant(s.rate)
     falling = Cosine if s.schedule == "cosine" else LinearDecay

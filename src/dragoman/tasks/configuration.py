@@ -11,9 +11,9 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import BeforeValidator, Field, SerializeAsAny
+from pydantic import BeforeValidator, Field, SerializeAsAny, model_validator
 
 from dragoman.data.splits import DEFAULT_SHARES, as_shares
 from dragoman.data.tokenizer import Kind
@@ -75,6 +75,8 @@ class LossSettings(Configuration):
     regularization: Literal["none", "l1", "l2"] = "none"
     coefficient: float = Field(default=0.0, ge=0)
     class_weights: Literal["none", "balanced"] = "none"
+    per_class: bool = False
+    clip_logits: float | None = Field(default=None, gt=0)
 
 
 class OptimizerSettings(Configuration):
@@ -82,19 +84,41 @@ class OptimizerSettings(Configuration):
 
     algorithm: Literal["adam", "adamw", "gradient_descent", "momentum", "adagrad", "rmsprop"] = "adam"
     rate: float = Field(default=0.001, gt=0)
-    schedule: Literal["cosine", "linear", "constant", "thesis", "plateau"] = "constant"
+    schedule: Literal["cosine", "linear", "constant", "thesis", "plateau", "learned"] = "constant"
     schedule_steps: Positive | None = None
     warm_up: int | None = Field(default=None, ge=0)
+    rate_step: float = Field(default=0.02, ge=0, le=1)
     beta1: Fraction = 0.9
     beta2: Fraction = 0.999
+    epsilon_inside: bool = False
+    gamma: Fraction = 0.9
     decay: float = Field(default=0.01, ge=0)
     clip: float | None = Field(default=None, gt=0)
     batch: Positive = 64
     tokens: Positive | None = None
     grouped: bool = True
+    keep_remainder: bool = True
+    growth: tuple[tuple[Annotated[int, Field(ge=2)], Annotated[float, Field(gt=0, le=1e6)]], ...] = ()
     accumulate: Positive = 1
     averaging: Fraction = 0.0
     scheduled_sampling: Fraction = 0.0
+
+    @model_validator(mode="after")
+    def _settings_have_a_reader(self) -> Self:
+        """Refuse a setting that the chosen algorithm or schedule would not read."""
+        if self.epsilon_inside and self.algorithm not in ("adam", "adamw"):
+            raise ValueError(
+                f"epsilon_inside is a setting of adam and adamw, not of {self.algorithm}; leave it out (adagrad and "
+                "rmsprop always have epsilon inside the root)"
+            )
+        if self.gamma != 0.9 and self.algorithm != "rmsprop":
+            raise ValueError(f"gamma is a setting of rmsprop, not of {self.algorithm}; leave it out")
+        if self.rate_step != 0.02 and self.schedule != "learned":
+            raise ValueError(f"rate_step is a setting of the schedule 'learned', not of '{self.schedule}'")
+        epochs = [epoch for epoch, _ in self.growth]
+        if epochs != sorted(set(epochs)):
+            raise ValueError(f"the epochs of growth must rise, as in [[3, 2], [5, 4]]; got {epochs}")
+        return self
 
 
 class StoppingSettings(Configuration):

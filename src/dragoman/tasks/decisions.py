@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from dragoman.data.batching import BatchStream
 from dragoman.data.dataset import Dataset
 from dragoman.errors import ConfigurationError
 from dragoman.networks import Configuration
@@ -111,9 +112,19 @@ def planned_steps(settings: TrainingConfiguration, dataset: Dataset) -> float:
     optimizer, stopping = settings.optimizer, settings.stopping
     if planned_by_budget(settings):
         return optimizer.schedule_steps or math.inf
-    batches = find_task(settings.task).batches(settings, dataset).batches_in_epoch
-    steps = math.ceil(batches / optimizer.accumulate)
-    return min(stopping.steps or math.inf, (stopping.epochs or math.inf) * steps)
+    stream = find_task(settings.task).batches(settings, dataset)
+    return min(stopping.steps or math.inf, _steps_of_epochs(stream, stopping.epochs or math.inf, optimizer.accumulate))
+
+
+def _steps_of_epochs(stream: BatchStream, epochs: float, accumulate: int) -> float:
+    """Count the steps of these epochs; growing batches make later epochs shorter."""
+    first = [0, *(epoch for epoch, _ in stream.batching.growth if epoch < epochs)]
+    steps = 0.0
+    for start, end in zip(first, [*first[1:], epochs], strict=True):
+        if start != stream.epoch:
+            stream.seek(stream.seed, start, 0)
+        steps += (end - start) * math.ceil(stream.batches_in_epoch / accumulate)
+    return steps
 
 
 def decided_before(saved: TrainingConfiguration) -> Settings:

@@ -18,7 +18,7 @@ from dragoman.loss import LossIndex
 from dragoman.loss.index import Error
 from dragoman.networks import Network
 from dragoman.optimization import Adam, Constant
-from dragoman.tasks.components import EVALUATED
+from dragoman.tasks.components import EVALUATED, loss_index
 from dragoman.tasks.configuration import TrainingConfiguration
 from dragoman.tasks.task import find_task
 from dragoman.training.budget import RESERVE
@@ -62,7 +62,7 @@ def measure(settings: TrainingConfiguration, dataset: Dataset, seconds: float = 
     configured = architecture.configured(settings.network.model_dump(), task.sizes(dataset.encoders))
     network: Any = architecture.build(configured)
     workers = Workers(settings.threads or physical_cores())
-    index = LossIndex(task.error(settings, dataset))
+    index = loss_index(settings.loss, task.error(settings, dataset))
     step = TrainingStep(network, Adam(), index, workers, StepSettings(clip=1.0))
     with closing(workers):
         step.take([next(stream)], RATE)  # kernels are compiled here

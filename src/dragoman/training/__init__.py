@@ -4,7 +4,7 @@ from dragoman.training.callback import Callback
 from dragoman.training.checkpoints import Checkpoints
 from dragoman.training.loop import Outcome, train
 from dragoman.training.progress import PrintedProgress
-from dragoman.training.record import History, Record, overfitting
+from dragoman.training.record import History, Record, jump, overfitting
 from dragoman.training.stopping import Stopping
 from dragoman.training.validation import Validation
 
@@ -17,6 +17,7 @@ __all__ = [
     "Record",
     "Stopping",
     "Validation",
+    "jump",
     "overfitting",
     "train",
 ]

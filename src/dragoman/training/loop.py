@@ -23,14 +23,14 @@ from dragoman.errors import ConfigurationError, FileFormatError, NonFiniteError
 from dragoman.graph import Array
 from dragoman.loss import Loss, LossIndex
 from dragoman.networks import Network
-from dragoman.optimization import Falling, Optimizer, Plateau, Schedule
+from dragoman.optimization import Falling, LearnedRate, Optimizer, Plateau, Schedule
 from dragoman.training.averaging import averaged
 from dragoman.training.budget import BudgetPlan
 from dragoman.training.callback import Callback
 from dragoman.training.carrying import saved_states
 from dragoman.training.checkpoints import Checkpoints, check_finite
 from dragoman.training.progress import PrintedProgress
-from dragoman.training.record import History, Record, overfitting
+from dragoman.training.record import History, Record, jump, overfitting
 from dragoman.training.resuming import check_saved, restore, state_of
 from dragoman.training.state import Progress, with_current_names
 from dragoman.training.step import StepSettings, TrainingStep
@@ -106,6 +106,8 @@ class Training:
         if self.stopping.epochs is not None and self.stream is None:
             raise ConfigurationError("epochs are counted by a BatchStream; limit other batches by steps or seconds")
         self.step = TrainingStep(self.network, self.optimizer, self.loss_index, self.workers, self.settings)
+        if isinstance(self.schedule, LearnedRate):
+            self.step.change = np.zeros_like(self.network.theta.values)
         if self.plan is not None:
             self.stopping = replace(self.stopping, steps=self.plan.steps)
         self.planned_schedule, self.reported_steps = self.schedule, self.stopping.steps or 0
@@ -225,7 +227,7 @@ class Training:
                 self.saving.on_best(self.network)
         self.save(record.best)
         self.watch.record(record)
-        self._watch_overfitting()
+        self._watch_history()
         return reason
 
     def _evaluated(self) -> Record:
@@ -259,14 +261,22 @@ class Training:
             scores = validation.scores(self.network) if validation.scores else {}
         return loss, {name: float(value) for name, value in scores.items()}
 
-    def _watch_overfitting(self) -> None:
-        if self.saving.history is None or self._overfitting_reported:
+    def _watch_history(self) -> None:
+        """Report overfitting once, and every jump of the training error."""
+        if self.saving.history is None:
             return
         try:
-            message = overfitting(self.saving.history.lines())
+            lines = self.saving.history.lines()
         except FileFormatError as error:  # not worth stopping a training
-            message = f"overfitting is not watched for: {error}"
-        if message is not None:
+            self._report_overfitting(f"overfitting is not watched for: {error}")
+            return
+        self._report_overfitting(overfitting(lines))
+        jumped = jump(lines)
+        if jumped is not None and jump(lines[:-1]) is None:
+            self.watch.notice(jumped)
+
+    def _report_overfitting(self, message: str | None) -> None:
+        if message is not None and not self._overfitting_reported:
             self._overfitting_reported = True
             self.watch.notice(message)
 
@@ -346,9 +356,10 @@ class Training:
         return state_of(self)
 
     def _arrays(self) -> dict[str, Array]:
-        arrays, average = {"theta": self.network.theta.values, **self.optimizer.moments}, self.step.average
-        carried = saved_states(self.step.carried)
-        return {**arrays, **carried} if average is None else {**arrays, "average": average, **carried}
+        arrays = {"theta": self.network.theta.values, **self.optimizer.moments}
+        more = {"average": self.step.average, "change": self.step.change}
+        present = {name: array for name, array in more.items() if array is not None}
+        return {**arrays, **present, **saved_states(self.step.carried)}
 
     def _check_finite(self) -> None:
         """Check the weights too: the error is finite if the validation part does not use the bad one."""

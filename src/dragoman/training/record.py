@@ -13,6 +13,7 @@ from dragoman.errors import DataError, FileFormatError
 from dragoman.loss import Loss
 from dragoman.training import checkpoints
 
+JUMPED = 1.5  # times the lowest training error so far
 WAITED = 2  # evaluations after the best one before overfitting is reported: one may be noise
 
 # names in version 0.1.0
@@ -72,6 +73,24 @@ def overfitting(history: Sequence[dict[str, Any]]) -> str | None:
         f"overfitting: since step {since[0]['step']} the training error fell from {since[0]['training_error']:.4f} to "
         f"{since[-1]['training_error']:.4f}, but the validation error rose from {since[0]['validation_error']:.4f} to "
         f"{since[-1]['validation_error']:.4f}; more data, more dropout or a smaller network would help"
+    )
+
+
+def jump(history: Sequence[dict[str, Any]]) -> str | None:
+    """Return a warning if the training error of the last evaluation has jumped (lecture, remarks), or None.
+
+    It has if it is 1.5 times the lowest before, and more than a quarter of all that had been gained is lost.
+    """
+    *before, last = [line for line in history if isinstance(line.get("training_error"), int | float)] or [{}]
+    if not before:
+        return None
+    lowest = min(before, key=lambda line: float(line["training_error"]))
+    low, now, first = (float(line["training_error"]) for line in (lowest, last, before[0]))
+    if not now > JUMPED * low or not now - low > (first - low) / 4:
+        return None
+    return (
+        f"the training error jumped from {low:.4f} at step {lowest['step']} to {now:.4f} at step {last['step']}; if it "
+        "does not fall again, lower the rate, clip the gradient or begin with more warm-up"
     )
 
 

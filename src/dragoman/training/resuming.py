@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dragoman.errors import FileFormatError
 from dragoman.graph import Array
 from dragoman.networks import Network
-from dragoman.optimization import Falling, Plateau
+from dragoman.optimization import Falling, LearnedRate, Plateau
 from dragoman.training.carrying import PREFIX, restored_states
 from dragoman.training.checkpoints import VERSION
 from dragoman.training.state import Progress, StateError, check_state, with_current_names
@@ -30,6 +30,7 @@ def state_of(training: Training) -> dict[str, Any]:
         "stream": None if training.stream is None else training.stream.state(),
         "schedule": plateau
         and {"rate": plateau.rate, "best": plateau.best, "bad_evaluations": plateau.bad_evaluations},
+        **({"learned": {"rate": training.schedule.rate}} if isinstance(training.schedule, LearnedRate) else {}),
         **_plan_state(training),
         **training.progress.state(),
         "seconds": training.now(),
@@ -52,6 +53,8 @@ def check_saved(training: Training, state: dict[str, Any]) -> None:
         raise StateError("stream: the position in the batches is missing")
     if isinstance(training.schedule, Plateau) and state.get("schedule") is None:
         raise StateError("schedule: the state of the plateau schedule is missing")
+    if isinstance(training.schedule, LearnedRate) and state.get("learned") is None:
+        raise StateError("learned: the learned rate is missing")
 
 
 def restore(training: Training, arrays: dict[str, Array], state: dict[str, Any]) -> None:
@@ -77,7 +80,8 @@ def _check_same(training: Training, arrays: dict[str, Array], state: dict[str, A
             f"the latest checkpoint is of a training by {state['optimizer']}, this one is by "
             f"{type(optimizer).__name__}; train into another directory"
         )
-    names = {"theta", *optimizer.moment_names} | (set() if training.step.average is None else {"average"})
+    more = {"average": training.step.average, "change": training.step.change}
+    names = {"theta", *optimizer.moment_names, *(name for name, array in more.items() if array is not None)}
     arrays = {name: array for name, array in arrays.items() if not name.startswith(PREFIX)}
     if set(arrays) != names or any(array.shape != theta.values.shape for array in arrays.values()):
         raise FileFormatError(f"the latest checkpoint holds {sorted(arrays)}, this training needs {sorted(names)}")
@@ -87,7 +91,7 @@ def _restore_arrays(training: Training, arrays: dict[str, Array], state: dict[st
     optimizer, theta = training.optimizer, training.network.theta
     theta.assign(arrays["theta"])
     optimizer.restore(theta, state["step"], state["age"], {name: arrays[name] for name in optimizer.moment_names})
-    training.step.average = arrays.get("average")
+    training.step.average, training.step.change = arrays.get("average"), arrays.get("change")
     training.step.carried = restored_states(training.network, arrays)
 
 
@@ -97,6 +101,8 @@ def _restore_schedule(training: Training, state: dict[str, Any]) -> None:
     if isinstance(schedule, Plateau):
         saved = state["schedule"]
         schedule.rate, schedule.best, schedule.bad_evaluations = saved["rate"], saved["best"], saved["bad_evaluations"]
+    if isinstance(schedule, LearnedRate):
+        schedule.rate = state["learned"]["rate"]
     if isinstance(schedule, Falling) and state.get("replanned") is not None:
         training.schedule = schedule.restored(state["replanned"])
     if training.plan is not None and state.get("plan") is not None:

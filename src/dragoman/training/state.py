@@ -104,6 +104,12 @@ class PlateauState(Strict):
     bad_evaluations: Count
 
 
+class LearnedState(Strict):
+    """A rate that is learned with the weights."""
+
+    rate: FiniteFloat = Field(ge=0)
+
+
 class PlanState(Strict):
     """The plan of a time budget."""
 
@@ -142,6 +148,7 @@ class SavedState(Strict):
     age: Count
     stream: StreamState | None
     schedule: PlateauState | None = None
+    learned: LearnedState | None = None
     plan: PlanState | None = None
     replanned: ReplannedState | None = None
     loss_mean: list[float] = Field(min_length=4, max_length=4)

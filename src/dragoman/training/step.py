@@ -14,7 +14,7 @@ from dragoman.layers import CarriedStates, ForwardContext
 from dragoman.loss import Loss, LossIndex
 from dragoman.networks import Network
 from dragoman.operations import DropoutKey
-from dragoman.optimization import Optimizer, Schedule, clipping_factor, gradient_norm
+from dragoman.optimization import LearnedRate, Optimizer, Schedule, clipping_factor, gradient_norm
 from dragoman.training.averaging import follow
 from dragoman.training.carrying import carried_states
 from dragoman.training.scheduled import StepwiseDecoder, with_own_outputs
@@ -60,6 +60,7 @@ class TrainingStep:
     """Takes training steps: `optimizer.t` counts them, `average` is the moving average of theta, if there is one.
 
     carried  the states that the last batch left to the next one (truncated back-propagation), or None
+    change   how the last step changed theta, if the rate is learned from it, or None
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class TrainingStep:
         self.workers, self.settings = workers, settings
         self.average: Array | None = network.theta.values.copy() if settings.averaging else None
         self.carried: CarriedStates | None = None
+        self.change: Array | None = None
 
     def take(self, batches: Iterable[Batch], schedule: Schedule) -> StepOutcome | None:
         """Update the parameters once with the gradients of these batches; None if there are none."""
@@ -105,9 +107,24 @@ class TrainingStep:
         theta, each = self.network.theta, self.workers.map
         norm = gradient_norm(theta, gradient, each)
         factor = clipping_factor(norm, self.settings.clip)
+        before: Array | None = None
+        if isinstance(schedule, LearnedRate):
+            schedule.learn(self._cosine(gradient, norm))
+            before = theta.values.copy()
         rate = schedule(self.optimizer.t + 1)
         self.optimizer.update(theta, gradient, rate, each, factor)
+        if before is not None:
+            self.change = theta.values - before
         if self.average is not None:
             decay = min(self.settings.averaging, self.optimizer.t / (self.optimizer.t + 9))
             follow(self.average, theta, decay, each)
         return norm, rate
+
+    def _cosine(self, gradient: Array, norm: float) -> float:
+        """Between a gradient of this norm and the last change of theta; 0 before the first step."""
+        if self.change is None:
+            return 0.0
+        segments = self.network.theta.trainable()
+        along = sum(float(gradient[s] @ self.change[s]) for s in segments)
+        size = norm * math.sqrt(sum(float(self.change[s] @ self.change[s]) for s in segments))
+        return along / size if size else 0.0

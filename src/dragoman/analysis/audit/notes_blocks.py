@@ -20,7 +20,7 @@ from dragoman.analysis.audit.claim import (
 from dragoman.analysis.audit.notes import W2, W, affine, b, b2, dl_dy, exponential_share, jacobian, x
 from dragoman.graph import Array, Tensor, Value, backpropagate, gradient_check, value_of
 from dragoman.graph.gradient_check import COMPLEX_TOLERANCE
-from dragoman.operations import activate, cross_entropy, linear, mean_squared_error, softmax
+from dragoman.operations import activate, clip_values, cross_entropy, linear, mean_squared_error, softmax
 from dragoman.operations.teaching.jacobians import (
     linear_jacobian_biases,
     linear_jacobian_input,
@@ -142,7 +142,7 @@ def soft_maximum() -> Evidence:
 
 def clipped(x: Array) -> Array:
     """Softmax of inputs clipped to [-50, 50]"""
-    return exponential_share(np.clip(x, -50, 50))
+    return exponential_share(value_of(clip_values(x, limit=50)))
 
 
 MAXIMUM = r"y_i = \frac{e^{x_i - \max x}}{\sum_{j=1}^{n} e^{x_j - \max x}}"

@@ -109,7 +109,9 @@ def double_sum() -> tuple[float, Evidence]:
     corrected=r"\frac{\partial h^{\langle t+1 \rangle}}{\partial h^{\langle t \rangle}} = W_{hh}^\top \mathrm{diag}\left(\dot{\sigma}(W_{hh} h^{\langle t \rangle} + W_{hx} x^{\langle t+1 \rangle} + b_h)\right)",
 )
 def one_step() -> tuple[float, Evidence]:
-    """In the layout that (7.6) needs: a row for each entry of h<t>, a column for each of h<t+1>."""
+    """In the layout that (7.6) needs: a row for each entry of h<t>, a column for each of h<t+1>. `rnn` of one step
+    brings (dh<t+1>/dh<t>) zeta<t+1> to the state it begins with.
+    """
     h = states()
 
     def step(t: int, j: int | slice, state: Array) -> Array:
@@ -121,4 +123,10 @@ def one_step() -> tuple[float, Evidence]:
     evidence = all_hold(
         numerical(carry(h[t + 1])[:, j], partial(step, t, j), h[t]) for t in range(T - 1) for j in range(m)
     )
+    zeta = slopes(h)
+    for t in range(T - 1):
+        before = Tensor(h[t : t + 1])
+        after, _ = rnn(x[t + 1 : t + 2] @ W_hx.T + b_h, W_hh.T, before, offsets=np.array([0, 1]))
+        (ours,) = backpropagate(after, [before], [zeta[t + 1 : t + 2]])
+        evidence &= equal(ours[0], carry(h[t + 1]) @ zeta[t + 1])
     return disagreement(printed, exact), evidence

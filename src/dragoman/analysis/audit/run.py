@@ -16,6 +16,7 @@ MODULES = (
     *("loss_index", "optimization", "convergence"),  # thesis, section 4.1 and chapter 5
     *("notes_calculus", "notes_blocks", "notes_descent"),
     *("recurrence", "recurrence_corrections", "vanishing"),  # book, section 7.2
+    *("attention_corrections", "transformer_corrections"),  # book, sections 7.2 to 7.5
     *("sheet_two_layer", "sheet_encoder", "sheet_corrections"),
     "lecture",
     "corrections",
