@@ -11,6 +11,7 @@ from dragoman.operations.errors import (
     logistic_log_error,
     mean_squared_error,
 )
+from dragoman.operations.images import average_pool, convolve, max_pool, patches
 from dragoman.operations.linear import linear
 from dragoman.operations.normalization import add_normalize, normalize
 from dragoman.operations.pooling import attention_pool, max_rows, mean_rows
@@ -50,8 +51,10 @@ __all__ = [
     "attend_step",
     "attention_pool",
     "attention_weights",
+    "average_pool",
     "cbow",
     "concatenate_columns",
+    "convolve",
     "cross_entropy",
     "drop",
     "embed",
@@ -62,11 +65,13 @@ __all__ = [
     "log_error",
     "logistic_log_error",
     "lstm",
+    "max_pool",
     "max_rows",
     "mean_rows",
     "mean_squared_error",
     "negative_sampling",
     "normalize",
+    "patches",
     "reshape",
     "rnn",
     "skip_gram",

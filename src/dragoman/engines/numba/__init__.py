@@ -17,9 +17,10 @@ from dragoman.engines.numba.ops import (
     dense,
     fused_search,
     fused_step,
+    images,
     recurrent,
     vector_updates,
     word_vectors,
 )
 
-__all__ = ["attention", "dense", "fused_search", "fused_step", "recurrent", "vector_updates", "word_vectors"]
+__all__ = ["attention", "dense", "fused_search", "fused_step", "images", "recurrent", "vector_updates", "word_vectors"]
