@@ -21,6 +21,7 @@ SCHEMAS = {  # by their name in a prepared dataset
     "labelled texts": "dragoman.data.labelled_texts:LabelledTexts",
     "numbered texts": "dragoman.data.labelled_texts:NumberedTexts",
     "tagged words": "dragoman.data.tagged_words:TaggedWords",
+    "captioned images": "dragoman.data.captioned_images:CaptionedImages",
 }
 
 

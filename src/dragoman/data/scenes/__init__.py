@@ -2,7 +2,7 @@
 
 from dragoman.data.scenes.drawing import SIZE, draw
 from dragoman.data.scenes.sampling import count_scenes, held_out_scenes, training_scenes
-from dragoman.data.scenes.scene import HELD_OUT, Group, Scene, Thing
+from dragoman.data.scenes.scene import HELD_OUT, Group, Scene, Thing, described
 
 __all__ = [
     "HELD_OUT",
@@ -11,6 +11,7 @@ __all__ = [
     "Scene",
     "Thing",
     "count_scenes",
+    "described",
     "draw",
     "held_out_scenes",
     "training_scenes",

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 SIZE = 32  # width and height of a scene, in pixels
 BACKGROUND = 255
-WIDTHS = {"small": 7, "large": 11}  # of a shape, which is as high as it is wide
+WIDTHS = {"small": 8, "large": 12}  # of a shape, which is as high as it is wide
+STEP = 2  # shapes begin at even pixels
 COLOURS = {
     "red": (220, 40, 40),
     "green": (40, 170, 70),
@@ -23,7 +24,7 @@ COLOURS = {
     "purple": (150, 60, 190),
     "orange": (245, 130, 30),
 }
-SHAPES = ("circle", "square", "triangle", "cross")
+SHAPES = ("circle", "square", "triangle", "diamond")
 
 
 @cache
@@ -38,8 +39,7 @@ def mask(shape: str, width: int) -> Array:
         return np.ones((width, width), bool)
     if shape == "triangle":  # its tip is above
         return np.asarray(np.abs(across) <= (y + 1) / 2)
-    arm = width // 6 + 0.5
-    return np.asarray((np.abs(across) <= arm) | (np.abs(down) <= arm))
+    return np.asarray(np.abs(across) + np.abs(down) <= width / 2)
 
 
 @cache
@@ -48,6 +48,12 @@ def edge(shape: str, width: int) -> Array:
     inside = np.pad(mask(shape, width), 1)
     whole = inside[:-2, 1:-1] & inside[2:, 1:-1] & inside[1:-1, :-2] & inside[1:-1, 2:]
     return np.asarray(mask(shape, width) & ~whole)
+
+
+@cache
+def padded_mask(shape: str, width: int) -> Array:
+    """The same with the width of a large shape of nothing around it."""
+    return np.pad(mask(shape, width), WIDTHS["large"])
 
 
 def draw(scene: Scene) -> Array:

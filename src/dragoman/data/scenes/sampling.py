@@ -7,15 +7,14 @@ from itertools import combinations, product
 
 import numpy as np
 
-from dragoman.data.scenes.drawing import SIZE, WIDTHS
-from dragoman.data.scenes.scene import MARGIN, THINGS, Group, Place, Scene, Thing, apart, covers, sides
+from dragoman.data.scenes.drawing import SIZE, STEP, WIDTHS
+from dragoman.data.scenes.scene import MARGIN, RELATIONS, THINGS, Group, Place, Scene, Thing, apart, covers, sides
 from dragoman.graph import Array
 
 CANDIDATES = 64  # placements that are tried at a time
 TRIES = 4  # times, before another scene is drawn
 OFTEN = (0.1, 0.3, 0.3, 0.3)  # how often a scene has one to four things
 TOGETHER = 0.25  # share of the scenes of several things that have one group
-RELATIONS = ("left of", "right of", "above", "below", "in front of", "behind")
 TRAINING, HELD = 0, 1  # streams of random numbers
 
 
@@ -64,10 +63,13 @@ def _overlapping(rng: np.random.Generator, first: Thing, second: Thing, relation
     front, behind = (first, second) if relation == "in front of" else (second, first)
 
     def fitting(places: list[Array]) -> Array:
-        near = _reach(front, places[0], behind, places[1]) & apart(front.width, places[0])
-        chosen = np.flatnonzero(near)
-        near[chosen] = [covers(front, _tuples(places[0][i]), behind, _tuples(places[1][i])[0]) for i in chosen]
-        return near
+        near = np.flatnonzero(_reach(front, places[0], behind, places[1]) & apart(front.width, places[0]))
+        fits = np.zeros(len(places[0]), bool)
+        for i in near:  # the first one that fits is enough
+            if covers(front, _tuples(places[0][i]), behind, _tuples(places[1][i])[0]):
+                fits[i] = True
+                break
+        return fits
 
     places = _first(rng, (front.width, behind.width), (count, 1), fitting, near=True)
     if places is None:
@@ -92,11 +94,11 @@ def _first(
     """The first random placement of groups that fits; those that are to overlap are drawn near each other."""
     for _ in range(TRIES):
         places = [
-            rng.integers(0, SIZE - width + 1, (CANDIDATES, count, 2))
+            STEP * rng.integers(0, _positions(width), (CANDIDATES, count, 2))
             for width, count in zip(widths, counts, strict=True)
         ]
         if near:
-            reach = places[1] + rng.integers(1 - widths[0], widths[1], places[0].shape)
+            reach = places[1] + STEP * rng.integers(1 - widths[0] // STEP, widths[1] // STEP, places[0].shape)
             places[0] = np.clip(reach, 0, SIZE - widths[0])
         valid = np.flatnonzero(fitting(places))
         if len(valid):
@@ -115,14 +117,13 @@ def count_scenes(things: Iterable[Thing] = THINGS) -> int:
     equal = sum(_equal_pairs(thing.width) for thing in known)
     beside = {pair: _beside(*pair) for pair in product(WIDTHS.values(), repeat=2)}
     covered = _Covered()
-    different = sum(
-        beside[a.width, b.width] + covered(a, b) + covered(b, a) for a, b in combinations(sorted(known), 2)
-    )
+    different = sum(beside[a.width, b.width] + covered(a, b) + covered(b, a) for a, b in combinations(sorted(known), 2))
     return alone + equal + different
 
 
 def _positions(width: int) -> int:
-    return SIZE - width + 1
+    """Places of a shape, down or across."""
+    return (SIZE - width) // STEP + 1
 
 
 def _offsets(first: int, second: int) -> tuple[Array, Array]:
@@ -131,7 +132,7 @@ def _offsets(first: int, second: int) -> tuple[Array, Array]:
     ends = np.minimum(_positions(first), _positions(second) - values)
     room = ends - np.maximum(0, -values)
     x, y = (grid.ravel() for grid in np.meshgrid(values, values))
-    return np.stack([x, y], axis=1), np.outer(room, room).ravel()
+    return STEP * np.stack([x, y], axis=1), np.outer(room, room).ravel()
 
 
 def _equal_pairs(width: int) -> int:

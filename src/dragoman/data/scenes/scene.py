@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from dragoman.data.scenes.drawing import COLOURS, SHAPES, WIDTHS, mask
+from dragoman.data.scenes.drawing import COLOURS, SHAPES, WIDTHS, mask, padded_mask
 from dragoman.graph import Array
 
+RELATIONS = ("left of", "right of", "above", "below", "in front of", "behind")
 NUMBERS = ("a", "two", "three", "four")
 MARGIN = 2  # pixels between things that are beside each other, and rows or columns that they share
 HIDDEN = 4  # pixels at least that a thing in front hides of the one behind
-VISIBLE = 0.6  # share at least that stays visible of a thing behind others
-HELD_OUT = (("red", "triangle"), ("blue", "cross"), ("yellow", "circle"), ("purple", "square"))
+VISIBLE = 0.7  # share at least that stays visible of a thing behind others
+HELD_OUT = (("red", "triangle"), ("blue", "diamond"), ("yellow", "circle"), ("purple", "square"))
 Place = tuple[int, int]  # column and row of the upper left corner
 
 
@@ -47,13 +50,13 @@ class Group:
     def words(self) -> str:
         """a large red circle; two small red circles"""
         count, shape = len(self.places), self.thing.shape
-        plural = "" if count == 1 else "es" if shape.endswith("s") else "s"
+        plural = "" if count == 1 else "s"
         return f"{NUMBERS[count - 1]} {self.thing.size} {self.thing.colour} {shape}{plural}"
 
 
 @dataclass(frozen=True)
 class Scene:
-    """One group, or two in a relation; the first of two is the one whose colour, shape and size come first in the alphabet.
+    """One group, or two in a relation; the first of two is that whose colour, shape and size come first by name.
 
     relation  of the first group to the second; "" where there is one
     """
@@ -80,7 +83,7 @@ class Scene:
 
 
 def sides(widths: tuple[int, int], first: Array, second: Array) -> dict[str, Array]:
-    """Whether the first group is left of the second, right of it, above or below, of n candidates at once: [n] for each.
+    """Whether the first group is left of the second, right of it, above or below: [n] for each, of n candidates.
 
     first [n, k, 2], second [n, m, 2]: the upper left corners. A group is left of another if there is a margin between
     their columns while they share some rows; so at most one of the four holds.
@@ -106,8 +109,8 @@ def apart(width: int, places: Array) -> Array:
 
 def covers(front: Thing, places: tuple[Place, ...], behind: Thing, place: Place) -> bool:
     """Whether each thing in front hides a part of the one behind, and enough of it stays visible."""
-    shape, pad = mask(behind.shape, behind.width), WIDTHS["large"]
-    visible = np.pad(shape, pad)
+    pad, full = WIDTHS["large"], padded_mask(behind.shape, behind.width)
+    visible = full.copy()
     for x, y in places:
         column, row = x - place[0] + pad, y - place[1] + pad
         if not (0 <= column <= visible.shape[1] - front.width and 0 <= row <= visible.shape[0] - front.width):
@@ -117,4 +120,29 @@ def covers(front: Thing, places: tuple[Place, ...], behind: Thing, place: Place)
         if np.count_nonzero(part & cover) < HIDDEN:
             return False
         part &= ~cover
-    return bool(np.count_nonzero(visible) >= VISIBLE * np.count_nonzero(shape))
+    return bool(np.count_nonzero(visible) >= VISIBLE * np.count_nonzero(full))
+
+
+class Described(NamedTuple):
+    """What a caption of a scene says: how many things there are, and their pairs of colour and shape."""
+
+    count: int
+    pairs: tuple[tuple[str, str], ...]
+
+    @property
+    def is_held_out(self) -> bool:
+        return any(pair in HELD_OUT for pair in self.pairs)
+
+
+_GROUP = rf"({'|'.join(NUMBERS)}) (?:{'|'.join(WIDTHS)}) ({'|'.join(COLOURS)}) ({'|'.join(SHAPES)})s?"
+_CAPTION = re.compile(rf"{_GROUP}(?: (?:{'|'.join(RELATIONS)}) {_GROUP})?")
+
+
+def described(caption: str) -> Described | None:
+    """Read the caption of a scene; None if it is no such caption."""
+    found = _CAPTION.fullmatch(caption)
+    if found is None:
+        return None
+    words = [found.groups()[i : i + 3] for i in (0, 3) if found.groups()[i]]
+    count = sum(NUMBERS.index(number) + 1 for number, _, _ in words)
+    return Described(count, tuple((colour, shape) for _, colour, shape in words))
