@@ -10,6 +10,8 @@ import pytest
 
 from dragoman.graph import Tensor, Value, gradient_check
 from dragoman.layers import (
+    Convolution,
+    ConvolutionStack,
     CrossAttention,
     Embedding,
     FeedForward,
@@ -22,12 +24,25 @@ from dragoman.layers import (
     RowEmbedding,
     SelfAttention,
 )
+from dragoman.operations import reshape
 
 VOCABULARY, LONGEST = 5, 3
 OFFSETS, MEMORY_OFFSETS = np.array([0, 3, 4]), np.array([0, 2, 5])  # ragged, and of different lengths
 LABELS, POSITIONS = np.array([4, 0, 4, 1]), np.array([0, 1, 2, 0])
 RNG = np.random.default_rng(7)
+IMAGES = RNG.standard_normal((2, 4, 4, 1))
 X, UPDATE, MEMORY = (RNG.standard_normal((rows, 6)) for rows in (4, 4, 5))
+
+
+class AsRows(Layer):
+    """A layer of images [2, 4, 4, 1] whose outputs are read as four rows."""
+
+    def __init__(self, layer: Layer) -> None:
+        self.images = layer
+
+    def __call__(self, x: Value) -> Value:
+        layer: Any = self.images
+        return reshape(layer(x), shape=(4, 6))
 
 
 class Residual(Layer):
@@ -106,6 +121,17 @@ LAYERS: dict[str, Case] = {
     ),
     "normalization": (lambda i: Normalization(6, i), (X,), NORM),
     "thesis normalization": (lambda i: Normalization(6, i, "outside", 0.1), (X,), NORM),
+    "convolution": (
+        lambda i: AsRows(Convolution(3, 1, 3, i, "tanh", padding="valid")),
+        (IMAGES,),
+        {"images.weights": (9, 3), "images.biases": (3,)},
+    ),
+    "convolutions": (
+        lambda i: AsRows(ConvolutionStack(1, (2, 12), 3, i)),
+        (IMAGES,),
+        {"images.convolutions.0.weights": (9, 2), "images.convolutions.0.biases": (2,)}
+        | {"images.convolutions.1.weights": (18, 12), "images.convolutions.1.biases": (12,)},
+    ),
     "residual": (
         lambda i: Residual(6, i, epsilon=0.1),
         (UPDATE, X),

@@ -126,7 +126,7 @@ def test_pooling_equals_its_loops_and_has_this_derivative(pool, rng, height, wid
 
 
 def test_equal_maxima_give_the_first_one_the_derivative_and_nan_propagates():
-    y, backward = max_pool.definition(np.ones((1, 2, 2, 1)), size=(2, 2))
+    _, backward = max_pool.definition(np.ones((1, 2, 2, 1)), size=(2, 2))
     np.testing.assert_array_equal(backward(np.full((1, 1, 1, 1), 5.0))[0, :, :, 0], [[5, 0], [0, 0]])
     x = np.zeros((1, 2, 2, 1))
     x[0, 1, 0, 0] = np.nan

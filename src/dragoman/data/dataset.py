@@ -6,7 +6,7 @@ import json
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from itertools import islice
@@ -27,7 +27,7 @@ GIVEN = "given"  # what stands for a splitting where samples come by part
 LEFT_OUT = 255  # stands for a part where a sample belongs to none
 CHUNK = 8192
 
-Sample = tuple[str, ...]  # the value of each field
+Sample = tuple[Any, ...]  # the value of each field: a text, or what its schema writes
 Samples = Iterable[Sample] | Mapping[str, Iterable[Sample]]  # to be split, or already by part
 
 
@@ -172,7 +172,7 @@ def _prepare_in(work: Path, parts: Array, schema: Schema, how: dict[str, Any], e
     schema.rewrite(work, parts)
     check_training(parts, schema.samples)
     training = np.flatnonzero(parts == TRAINING)
-    chosen = encoders or schema.learn(lambda name: TextStore(work / schema.texts_of(name)).texts(training))
+    chosen = encoders or schema.learn_in(work, training)
     schema.adjust(work, chosen)
     counts = _encode(work, schema, chosen)
     parts[schema.left_out(work)] = LEFT_OUT
@@ -206,8 +206,7 @@ def _write_split(
     """Write the texts; [n] the part of each sample."""
     if not isinstance(samples, Mapping):
         _write_given(samples, work, schema)
-        first = TextStore(work / f"{schema.fields[0]}-texts")
-        return assign_parts(first.texts(range(len(first))), splitting, held_out)
+        return assign_parts(schema.keys(work), splitting, held_out)
     counts: Counter[str] = Counter()
 
     def one_after_the_other() -> Iterator[Sample]:
@@ -221,35 +220,23 @@ def _write_split(
 
 
 def _write_given(samples: Iterable[Sample], work: Path, schema: Schema) -> None:
-    if not write_texts(samples, work, schema.fields):
+    if not schema.write(samples, work):
         raise DataError(f"there are no {schema.samples} to learn from")
-
-
-def write_texts(samples: Iterable[Sample], work: Path, fields: Sequence[str], name: str = "texts") -> int:
-    """Write the values of each field to a store of its own; how many samples there were."""
-    count = 0
-    with ExitStack() as stack:
-        writers = [stack.enter_context(StoreWriter(work / f"{each}-{name}", 1)) for each in fields]
-        for sample in samples:
-            for writer, value in zip(writers, sample, strict=True):
-                writer.append(value.encode())
-            count += 1
-    return count
 
 
 def _encode(work: Path, schema: Schema, encoders: Encoders) -> Counter[tuple[str, str]]:
     """Write the encoded values of every field and the encoders; what was cut or unknown, by field."""
     counts: Counter[tuple[str, str]] = Counter()
-    stores = [TextStore(work / schema.texts_of(name)) for name in schema.fields]
+    fields = [name for name in schema.fields if name not in schema.stored]
+    stores = [TextStore(work / schema.texts_of(name)) for name in fields]
     samples = zip(*(store.texts(range(len(store))) for store in stores), strict=True)
     with ExitStack() as stack:
         writers = [
-            stack.enter_context(StoreWriter(work / f"{name}-values", schema.dtype(name).itemsize))
-            for name in schema.fields
+            stack.enter_context(StoreWriter(work / f"{name}-values", schema.dtype(name).itemsize)) for name in fields
         ]
         while chunk := list(islice(samples, CHUNK)):
             encoded = schema.encode(list(zip(*chunk, strict=True)), encoders, counts)
-            for name, writer, rows in zip(schema.fields, writers, encoded, strict=True):
+            for name, writer, rows in zip(fields, writers, encoded, strict=True):
                 for row in rows:
                     writer.append(row.astype(schema.dtype(name), copy=False).tobytes())
     for name in schema.encoders:

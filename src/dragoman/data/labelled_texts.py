@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -83,14 +83,8 @@ class LabelledTexts(Schema):
 
     def rewrite(self, work: Path, parts: Array) -> None:
         """Train on the samples of classes that would otherwise occur in other parts alone."""
-        if self.given:
-            return
-        labels = [self.names_of(text) for text in _all_texts(work, "label")]
-        known = {name for i in np.flatnonzero(parts == TRAINING) for name in labels[i]}
-        for i in np.flatnonzero(parts != TRAINING):
-            if not known.issuperset(labels[i]):
-                parts[i] = TRAINING
-                known.update(labels[i])
+        if not self.given:
+            train_on_every_class(work, parts, self.names_of)
 
     def names_of(self, label: str) -> tuple[str, ...]:
         return label_names(label, self.separator) if self.several else (label,)
@@ -107,13 +101,7 @@ class LabelledTexts(Schema):
         return Tokenizer.train(map(read, texts("text")), self.kind, size, self.often)
 
     def _targets(self, labels: Iterator[str]) -> Any:
-        found = Classes.learn(map(self.names_of, labels), self.several)
-        if not self.several and found.size == 1:
-            raise DataError(
-                f"every training example has the same label, '{found.names[0]}': there is nothing to tell apart; "
-                "add examples of another class, or choose another column with --label"
-            )
-        return found
+        return check_several_classes(Classes.learn(map(self.names_of, labels), self.several))
 
     def encode(
         self, values: Sequence[Sequence[str]], encoders: Encoders, counts: Counter[tuple[str, str]]
@@ -157,6 +145,26 @@ class NumberedTexts(LabelledTexts):
         """Targets [B, 1]."""
         labels, offsets = stores[0].gather(items)
         return Batch(labels, offsets, stores[1].gather(items)[0].reshape(len(items), 1), per="sample")
+
+
+def train_on_every_class(work: Path, parts: Array, names_of: Callable[[str], tuple[str, ...]]) -> None:
+    """Move samples of classes that would otherwise occur in other parts alone to the training part."""
+    labels = [names_of(text) for text in _all_texts(work, "label")]
+    known = {name for i in np.flatnonzero(parts == TRAINING) for name in labels[i]}
+    for i in np.flatnonzero(parts != TRAINING):
+        if not known.issuperset(labels[i]):
+            parts[i] = TRAINING
+            known.update(labels[i])
+
+
+def check_several_classes(found: Classes) -> Classes:
+    """The classes; an error if there is one class alone."""
+    if not found.several and found.size == 1:
+        raise DataError(
+            f"every training example has the same label, '{found.names[0]}': there is nothing to tell apart; "
+            "add examples of another class, or choose another column with --label"
+        )
+    return found
 
 
 def label_names(label: str, separator: str | None = None) -> tuple[str, ...]:

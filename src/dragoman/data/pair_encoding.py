@@ -12,10 +12,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dragoman.batch import END, PAD, START, UNKNOWN, Batch
-from dragoman.data.dataset import Part, write_texts
+from dragoman.data.dataset import Part
 from dragoman.data.masking import fitting_pairs, masked_pairs
 from dragoman.data.protection import EVERY_STANDIN
-from dragoman.data.schema import Encoders, Schema, Texts
+from dragoman.data.schema import Encoders, Schema, Texts, write_texts
 from dragoman.data.splits import TRAINING
 from dragoman.data.stores import LABEL, LabelStore, Store, TextStore
 from dragoman.data.tokenizer import Kind, Tokenizer

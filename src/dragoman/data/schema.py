@@ -5,14 +5,15 @@ from __future__ import annotations
 import importlib
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
 from dragoman.batch import Batch
-from dragoman.data.stores import LABEL, Store
+from dragoman.data.stores import LABEL, Store, StoreWriter, TextStore
 from dragoman.errors import FileFormatError
 from dragoman.graph import Array
 
@@ -22,6 +23,7 @@ SCHEMAS = {  # by their name in a prepared dataset
     "numbered texts": "dragoman.data.labelled_texts:NumberedTexts",
     "tagged words": "dragoman.data.tagged_words:TaggedWords",
     "captioned images": "dragoman.data.captioned_images:CaptionedImages",
+    "labelled images": "dragoman.data.images:LabelledImages",
 }
 
 
@@ -52,6 +54,7 @@ class Schema(ABC):
     samples   what samples are called in messages
     advice    what to do about samples that are too long
     dtypes    of encoded values, where they are not labels
+    stored    fields whose values `write` writes already: they are not encoded again
     """
 
     name: ClassVar[str]
@@ -60,6 +63,20 @@ class Schema(ABC):
     samples: ClassVar[str] = "samples"
     advice: ClassVar[str] = "shorten them"
     dtypes: ClassVar[Mapping[str, np.dtype[Any]]] = {}
+    stored: ClassVar[tuple[str, ...]] = ()
+
+    def write(self, samples: Iterable[Any], work: Path) -> int:
+        """Write the given values of each field to a store of its own; how many samples there were."""
+        return write_texts(samples, work, self.fields)
+
+    def keys(self, work: Path) -> Iterator[str]:
+        """What decides which samples belong together in one part: the texts of the first field."""
+        store = TextStore(work / f"{self.fields[0]}-texts")
+        return store.texts(range(len(store)))
+
+    def learn_in(self, work: Path, training: Array) -> Encoders:
+        """Make the encoders from the samples of the training part, by their numbers."""
+        return self.learn(lambda name: TextStore(work / self.texts_of(name)).texts(training))
 
     @abstractmethod
     def learn(self, texts: Texts) -> Encoders:
@@ -69,7 +86,7 @@ class Schema(ABC):
     def encode(
         self, values: Sequence[Sequence[str]], encoders: Encoders, counts: Counter[tuple[str, str]]
     ) -> list[Sequence[Array]]:
-        """Encode some samples, given and returned field by field.
+        """Encode some samples, given and returned field by field, without those that are `stored`.
 
         counts  gets what was lost, by (what, field): ("truncated", "source"), ("unknown", "source")
         """
@@ -105,6 +122,18 @@ class Schema(ABC):
 
     def encoder_path(self, directory: Path, field: str) -> Path:
         return directory / f"{field}-{self.encoders[field].file}.json"
+
+
+def write_texts(samples: Iterable[Sequence[str]], work: Path, fields: Sequence[str], name: str = "texts") -> int:
+    """Write the values of each field to a store of its own; how many samples there were."""
+    count = 0
+    with ExitStack() as stack:
+        writers = [stack.enter_context(StoreWriter(work / f"{each}-{name}", 1)) for each in fields]
+        for sample in samples:
+            for writer, value in zip(writers, sample, strict=True):
+                writer.append(value.encode())
+            count += 1
+    return count
 
 
 def find_schema(about: Mapping[str, Any], directory: Path) -> Schema:

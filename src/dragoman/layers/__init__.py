@@ -4,6 +4,7 @@ from dragoman.layers.attention import CrossAttention, SelfAttention
 from dragoman.layers.attentional_decoder import AttentionalDecoder
 from dragoman.layers.cache import CrossKV, KVCache
 from dragoman.layers.carried import CarriedStates
+from dragoman.layers.convolution import Convolution, ConvolutionStack
 from dragoman.layers.embedding import Embedding, Positions, RowEmbedding
 from dragoman.layers.layer import ForwardContext, Initializer, Layer
 from dragoman.layers.normalization import Normalization
@@ -17,6 +18,8 @@ __all__ = [
     "CarriedStates",
     "Cell",
     "CellKind",
+    "Convolution",
+    "ConvolutionStack",
     "CrossAttention",
     "CrossKV",
     "Embedding",

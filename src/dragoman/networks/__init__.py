@@ -3,6 +3,7 @@
 from dragoman.networks.architectures import (
     ARCHITECTURES,
     ENCODERS,
+    IMAGE_ENCODERS,
     LANGUAGE_MODELS,
     TEXT_ENCODERS,
     AnyEncoder,
@@ -18,6 +19,11 @@ from dragoman.networks.bag import (
     Bag,
     BagConfiguration,
     BagSettings,
+)
+from dragoman.networks.convolutional import (
+    Convolutional,
+    ConvolutionalConfiguration,
+    ConvolutionalSettings,
 )
 from dragoman.networks.custom import (
     ClassTokenConfiguration,
@@ -77,10 +83,16 @@ from dragoman.networks.transformer import (
     TransformerSettings,
     TransformerState,
 )
+from dragoman.networks.vision_transformer import (
+    VisionTransformer,
+    VisionTransformerConfiguration,
+    VisionTransformerSettings,
+)
 
 __all__ = [
     "ARCHITECTURES",
     "ENCODERS",
+    "IMAGE_ENCODERS",
     "LANGUAGE_MODELS",
     "PRESETS",
     "TEXT_ENCODERS",
@@ -95,6 +107,9 @@ __all__ = [
     "ClassTokenConfiguration",
     "ClassTokenEncoder",
     "Configuration",
+    "Convolutional",
+    "ConvolutionalConfiguration",
+    "ConvolutionalSettings",
     "Encoder",
     "EncoderConfiguration",
     "EncoderDecoder",
@@ -127,6 +142,9 @@ __all__ = [
     "TransformerState",
     "TwoLayerConfiguration",
     "TwoLayerNetwork",
+    "VisionTransformer",
+    "VisionTransformerConfiguration",
+    "VisionTransformerSettings",
     "load_weights",
     "preset",
     "save_weights",

@@ -9,6 +9,14 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import numpy as np
 
 from dragoman.networks.bag import Bag, BagConfiguration, BagSettings
+from dragoman.networks.convolutional import Convolutional, ConvolutionalConfiguration, ConvolutionalSettings
+from dragoman.networks.custom_images import (
+    ClassTokenImageConfiguration,
+    ClassTokenImages,
+    SheetSettings,
+    TwoLayerImageConfiguration,
+    TwoLayerImages,
+)
 from dragoman.networks.encoder import Encoder, EncoderConfiguration, EncoderSettings
 from dragoman.networks.encoder_decoder import EncoderDecoder, RecurrentConfiguration, RecurrentSettings
 from dragoman.networks.language_model import LanguageModel, LanguageModelConfiguration, LanguageModelSettings
@@ -23,6 +31,11 @@ from dragoman.networks.recurrent_models import (
     RecurrentLanguageModelSettings,
 )
 from dragoman.networks.transformer import Transformer, TransformerConfiguration, TransformerSettings
+from dragoman.networks.vision_transformer import (
+    VisionTransformer,
+    VisionTransformerConfiguration,
+    VisionTransformerSettings,
+)
 
 SequenceModel: TypeAlias = Transformer | EncoderDecoder
 ModelSettings: TypeAlias = TransformerSettings | RecurrentSettings
@@ -102,6 +115,27 @@ BAG_PRESETS: dict[str, dict[str, int]] = {
 TEXT_ENCODERS: dict[str, Architecture[Any, Any]] = {
     "bag": Architecture(BagSettings, BagConfiguration, Bag, BAG_PRESETS),
     **ENCODERS,
+}
+VISION_PRESETS: dict[str, dict[str, int]] = {
+    "small": {"depth": 64, "perceptron_depth": 128, "heads": 4, "layers": 2},
+    "medium": {"depth": 96, "perceptron_depth": 192, "heads": 4, "layers": 4},
+    "large": {"depth": 192, "perceptron_depth": 384, "heads": 6, "layers": 6},
+}
+CONVOLUTIONAL_PRESETS: dict[str, dict[str, int]] = {
+    "small": {"filters": 16, "units": 64},
+    "medium": {"filters": 32, "units": 128},
+    "large": {"filters": 64, "units": 256},
+}
+SHEET_PRESETS: dict[str, dict[str, int]] = {"small": {"depth": 32}, "medium": {"depth": 64}, "large": {"depth": 128}}
+IMAGE_ENCODERS: dict[str, Architecture[Any, Any]] = {
+    "transformer": Architecture(
+        VisionTransformerSettings, VisionTransformerConfiguration, VisionTransformer, VISION_PRESETS
+    ),
+    "convolutional": Architecture(
+        ConvolutionalSettings, ConvolutionalConfiguration, Convolutional, CONVOLUTIONAL_PRESETS
+    ),
+    "two-layer": Architecture(SheetSettings, TwoLayerImageConfiguration, TwoLayerImages, SHEET_PRESETS),
+    "class-token": Architecture(SheetSettings, ClassTokenImageConfiguration, ClassTokenImages, SHEET_PRESETS),
 }
 LANGUAGE_MODELS: dict[str, Architecture[AnyLanguageModelConfiguration, AnyLanguageModel]] = {
     "transformer": Architecture(LanguageModelSettings, LanguageModelConfiguration, LanguageModel, PRESETS),

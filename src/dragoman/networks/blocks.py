@@ -66,9 +66,12 @@ class BlockSettings(Configuration):
         """Its sizes by the thesis's letters."""
         return f"d = {self.depth}, d_p = {self.perceptron_depth}, h = {self.heads}, tau = {self.layers}"
 
-    def _positions_fit(self) -> None:
+    def _check_length(self) -> None:
         if self.positions in NEEDS_MAXIMUM_LENGTH and self.maximum_length is None:
             raise ValueError(f"positions '{self.positions}' need a maximum_length")
+
+    def _positions_fit(self) -> None:
+        self._check_length()
         if self.positions in ("half_sinusoid", "interleaved_sinusoid") and self.depth % 2:
             raise ValueError(f"sinusoids need an even depth, got {self.depth}")
         if (self.position_depth or 0) % 2:
