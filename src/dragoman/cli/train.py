@@ -44,7 +44,7 @@ def train(
     out: Annotated[Path | None, typer.Option(help="Model directory; training into it again resumes.")] = None,
     task: Annotated[
         str | None,
-        typer.Option(help="translation (default), language-model, classification, regression or tagging."),
+        typer.Option(help="translation (default), language-model, classification, regression, tagging or captioning."),
     ] = None,
     architecture: Annotated[
         str | None,

@@ -24,6 +24,8 @@ class Captioned:
     image: Path
     name: str
     caption: str
+    file: str
+    number: int
 
 
 class CaptionTable:
@@ -44,7 +46,7 @@ class CaptionTable:
             if reason:
                 self.reading.problems.add(reason, record.file, record.line, name, _advice(record, reason))
             else:
-                yield Captioned(self.folder / name, name, caption)
+                yield Captioned(self.folder / name, name, caption, record.file, record.line)
 
     def images_without_caption(self) -> list[str]:
         """The images of the folder that no line names, by their names."""

@@ -9,12 +9,12 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from dragoman.batch import Batch
-from dragoman.errors import ConfigurationError, ShapeError
+from dragoman.errors import ConfigurationError
 from dragoman.graph import Array, Value
-from dragoman.layers import CellKind, Convolution, ForwardContext, Initializer, Perceptron, State
+from dragoman.layers import CellKind, ConvolutionStack, ForwardContext, Initializer, Perceptron, State
+from dragoman.layers.convolution import POOLED
 from dragoman.networks.blocks import (
     EncoderBlock,
-    Layout,
     Packed,
     Stream,
     finish,
@@ -23,6 +23,7 @@ from dragoman.networks.blocks import (
     one_bias,
 )
 from dragoman.networks.encoder_decoder import RecurrentDecoder
+from dragoman.networks.images import ImageSizes, choose_patch, patch_batch, standardize_images
 from dragoman.networks.network import Configuration
 from dragoman.networks.sizes import (
     MOST_LABELS,
@@ -33,70 +34,69 @@ from dragoman.networks.sizes import (
     count_patch_transformer,
 )
 from dragoman.networks.transformer import TransformerDecoder, TransformerSettings
-from dragoman.operations import max_pool, patches, reshape
-
-WINDOW = 3  # pixels of a convolution, down and across
-POOL = 2  # pixels that become one
+from dragoman.networks.vision_transformer import Patch
+from dragoman.operations import reshape
 
 
-class CaptionedImageSizes(Configuration):
-    """What the data say: images [height, width, channels] with their mean and deviation, and a vocabulary."""
+class CaptionSizes(ImageSizes):
+    """What the data decide of a network that writes about images."""
 
-    height: int = Field(ge=1, le=4096)
-    width: int = Field(ge=1, le=4096)
-    channels: int = Field(ge=1, le=4)
-    mean: tuple[float, ...]
-    deviation: tuple[float, ...]
     target_vocabulary: int = Field(ge=1, le=MOST_LABELS)
-
-    def standardized(self, images: Array, dtype: Any) -> Array:
-        """Pixels [B, H, W, C] from 0 to 255 as numbers with mean 0 and deviation 1 over the training part."""
-        shape = (self.height, self.width, self.channels)
-        if images.shape[1:] != shape:
-            raise ShapeError(f"expected images of shape {shape}, the batch holds an array of shape {images.shape}")
-        scale = 1 / np.array(self.deviation)
-        found: Array = images * (scale / 255).astype(dtype) - (np.array(self.mean) * scale).astype(dtype)
-        return found
 
 
 class PatchTransformerSettings(TransformerSettings):
-    """What is chosen of a Transformer that writes about images.
+    """What is chosen of a Transformer that writes about images; its patches have learned positions.
 
-    patch  height and width of the squares that an image is cut into
+    patch      height and width of a patch in pixels, or one number for both; None: by the size of the images
+    positions  of the labels of captions
     """
 
-    patch: int = Field(default=4, ge=1, le=1024)
+    patch: Patch | None = None
 
     @model_validator(mode="after")
-    def _one_table(self) -> Self:
+    def _images_have_no_table(self) -> Self:
         if self.tied == "all":
             raise ValueError("tied='all' shares the table of the sources, but images have none; use tied='output'")
         return self
 
 
-class PatchTransformerConfiguration(PatchTransformerSettings, CaptionedImageSizes):
-    """Settings of a PatchTransformer, with the sizes of its images and of its vocabulary."""
+class PatchTransformerConfiguration(PatchTransformerSettings, CaptionSizes):
+    """Everything a PatchTransformer is built from."""
+
+    @property
+    def patch_size(self) -> tuple[int, int]:
+        return self.patch or choose_patch(self.height, self.width)
+
+    @property
+    def grid(self) -> tuple[int, int]:
+        """Patches down and across."""
+        return self.height // self.patch_size[0], self.width // self.patch_size[1]
 
     @model_validator(mode="after")
     def _patches_fit(self) -> Self:
-        if self.height % self.patch or self.width % self.patch:
+        down, across = self.patch_size
+        if self.height % down or self.width % across:
             raise ValueError(
-                f"images of {self.height} x {self.width} pixels cannot be cut into patches of {self.patch} x "
-                f"{self.patch}; set network.patch to a divisor of both"
+                f"patches of {down} x {across} pixels do not cut images of {self.height} x {self.width} exactly; "
+                "choose network.patch so that it divides both sides"
             )
         return self
 
     @property
-    def patches(self) -> int:
-        return (self.height // self.patch) * (self.width // self.patch)
+    def inputs(self) -> int:
+        """Numbers of a patch."""
+        return self.patch_size[0] * self.patch_size[1] * self.channels
 
     def encoder(self) -> Self:
         """The settings of the encoder: every patch has a position that is learned."""
-        return self.model_copy(update={"positions": "learned", "maximum_length": self.patches})
+        return self.model_copy(update={"positions": "learned", "maximum_length": self.grid[0] * self.grid[1]})
 
     def count(self) -> int:
         """Count the parameters without building the network."""
         return count_patch_transformer(self)
+
+    def summary(self) -> str:
+        return f"{super().summary()}, patches of {self.patch_size[0]} x {self.patch_size[1]}"
 
 
 class PatchTransformer(TransformerDecoder):
@@ -106,36 +106,37 @@ class PatchTransformer(TransformerDecoder):
 
     def __init__(self, configuration: PatchTransformerConfiguration, seed: int = 0, dtype: Any = np.float32) -> None:
         c = self.configuration = configuration
-        check_memory(c.count(), dtype)
+        check_memory(c.count(), dtype, constants=c.constants())
         initial, sites, seen = Initializer(seed, dtype), itertools.count(), c.encoder()
-        self.patch_embedding = new_row_embedding(seen, c.patch * c.patch * c.channels, initial, sites)
+        self.patch_embedding = new_row_embedding(seen, c.inputs, initial, sites)
         self.encoder = one_bias([EncoderBlock(seen, initial, sites) for _ in range(c.layers)])
         self.encoder_normalization = new_normalization(seen, initial, sites) if c.block == "pre" else None
         self._build_decoder(c, initial, sites)
         self._bind()
 
     def _encode(self, source: Batch, run: ForwardContext) -> tuple[Value, Packed]:
-        c, count = self.configuration, self.configuration.patches
-        x = patches(c.standardized(source.labels, self.theta.values.dtype), size=(c.patch, c.patch))
-        layout = Layout(count * np.arange(len(source) + 1), count * source.first_row)
-        places = np.tile(np.arange(count), len(source))
-        stream = Stream(self.patch_embedding(x, places, run, layout.first_row))
+        c = self.configuration
+        rows = patch_batch(source, standardize_images(source, c, self.theta.values.dtype), c.patch_size)
+        stream = Stream(self.patch_embedding(rows.labels, rows.positions, run, rows.first_row))
         for block in self.encoder:
-            stream = block(stream, layout, run)
-        return finish(self.encoder_normalization, stream, run, layout.first_row), layout
+            stream = block(stream, rows, run)
+        return finish(self.encoder_normalization, stream, run, rows.first_row), rows
 
 
 class ConvolutionalDecoderSettings(Configuration):
     """What is chosen of a convolutional encoder with a recurrent decoder.
 
-    filters  of each convolution of 3 x 3 pixels, after which 2 x 2 pixels become one
-    depth    of the embedded labels     units  of the decoder
+    filters  of each convolution, after which 2 x 2 pixels become one
+    window   pixels of a side that a filter sees
+    depth    of the embedded labels
+    units    of the decoder
     """
 
     cell: CellKind = "gru"
     filters: tuple[int, ...] = (16, 32, 64)
+    window: Literal[3, 5, 7] = 3
     depth: int = Field(default=64, ge=1, le=WIDEST)
-    units: int = Field(default=128, ge=1, le=WIDEST)
+    units: int = Field(default=256, ge=1, le=WIDEST)
     layers: int = Field(default=1, ge=1, le=MOST_LAYERS)
     activation: Literal["identity", "relu", "logistic", "tanh", "gelu"] = "tanh"
     dropout: float = Field(default=0.0, ge=0, lt=1)
@@ -145,31 +146,33 @@ class ConvolutionalDecoderSettings(Configuration):
     @model_validator(mode="after")
     def _some_filters(self) -> Self:
         if not self.filters or min(self.filters) < 1 or max(self.filters) > WIDEST:
-            raise ValueError(f"filters are one number for each convolution, such as [16, 32], got {self.filters}")
+            raise ValueError(f"filters are a number for each convolution, such as [16, 32], got {list(self.filters)}")
         return self
 
     def summary(self) -> str:
         """Describe sizes, in the book's letters, in one line."""
         filters = ", ".join(map(str, self.filters))
-        return f"convolutions of {filters} filters, p = {self.depth}, m = {self.units}, L = {self.layers}"
+        return (
+            f"{filters} filters of {self.window} x {self.window}, p = {self.depth}, m = {self.units}, L = {self.layers}"
+        )
 
 
-class ConvolutionalDecoderConfiguration(ConvolutionalDecoderSettings, CaptionedImageSizes):
-    """Settings of a ConvolutionalDecoder, with the sizes of its images and of its vocabulary."""
+class ConvolutionalDecoderConfiguration(ConvolutionalDecoderSettings, CaptionSizes):
+    """Everything a ConvolutionalDecoder is built from."""
 
     @model_validator(mode="after")
-    def _something_is_left(self) -> Self:
-        if min(self.height, self.width) < POOL ** len(self.filters):
+    def _large_enough(self) -> Self:
+        if min(self.height, self.width) < POOLED ** len(self.filters):
             raise ValueError(
-                f"images of {self.height} x {self.width} pixels cannot be halved {len(self.filters)} times; "
-                "set network.filters to fewer convolutions"
+                f"images of {self.height} x {self.width} pixels are too small to be halved {len(self.filters)} times; "
+                "resize them, or set network.filters to fewer convolutions"
             )
         return self
 
     @property
-    def numbers(self) -> int:
-        """Numbers that the last convolution leaves of an image."""
-        shrunk = POOL ** len(self.filters)
+    def flat(self) -> int:
+        """Numbers that the convolutions leave of an image."""
+        shrunk: int = POOLED ** len(self.filters)
         return (self.height // shrunk) * (self.width // shrunk) * self.filters[-1]
 
     @property
@@ -193,25 +196,20 @@ class ConvolutionalDecoder(RecurrentDecoder):
         c = self.configuration = configuration
         check_memory(c.count(), dtype)
         initial, sites = Initializer(seed, dtype), itertools.count()
-        self.encoder = [
-            Convolution(inputs, outputs, (WINDOW, WINDOW), initial, padding="same", activation="relu")
-            for inputs, outputs in itertools.pairwise((c.channels, *c.filters))
-        ]
-        self.first_state = [Perceptron(c.numbers, c.units, initial, "tanh") for _ in range(c.states)]
+        self.encoder = ConvolutionStack(c.channels, c.filters, c.window, initial)
+        self.first_state = [Perceptron(c.flat, c.units, initial, "tanh") for _ in range(c.states)]
         self._build_decoder(initial, sites)
         self._bind()
 
     def _encode(self, source: Batch, run: ForwardContext) -> tuple[Value, list[State]]:
         c = self.configuration
-        x: Value = c.standardized(source.labels, self.theta.values.dtype)
-        for convolution in self.encoder:
-            x = max_pool(convolution(x), size=(POOL, POOL))
-        x = reshape(x, shape=(len(source), c.numbers))
+        x = self.encoder(standardize_images(source, c, self.theta.values.dtype))
+        x = reshape(x, shape=(len(source), c.flat))
         vectors, parts = [perceptron(x) for perceptron in self.first_state], c.states // c.layers
         return x, [tuple(vectors[i : i + parts]) for i in range(0, c.states, parts)]
 
     def attention(self, batch: Batch) -> dict[str, Array]:
-        """None: the decoder sees the image in its first state alone."""
+        """Nothing: the decoder sees the image in its first state alone."""
         return {}
 
     def alignment(self, batch: Batch) -> Array:

@@ -60,7 +60,7 @@ def count_language_model(c: LanguageModelConfiguration) -> int:
 def count_patch_transformer(c: PatchTransformerConfiguration) -> int:
     """p, the number of parameters of a PatchTransformer."""
     d, seen = c.depth, c.encoder()
-    patches = (c.patch * c.patch * c.channels + 1) * d + _positions(seen)
+    patches = (c.inputs + 1) * d + _positions(seen)
     captions = c.target_vocabulary * _own_columns(c) + _positions(c)
     stacks = _stack(seen) + _stack(c) + c.layers * (_attention(c) + 2 * d)
     return patches + captions + stacks + _output(d, c.target_vocabulary, tied=c.tied != "none")
@@ -126,15 +126,11 @@ def count_recurrent_language_model(c: RecurrentLanguageModelConfiguration) -> in
 
 def count_convolutional_decoder(c: ConvolutionalDecoderConfiguration) -> int:
     """p, the number of parameters of a ConvolutionalDecoder."""
-    m, d, window = c.units, c.depth, 9
+    m, d, window = c.units, c.depth, c.window**2
     convolutions = sum((window * a + 1) * b for a, b in pairwise((c.channels, *c.filters)))
     decoder = _cell(c.cell, d, m) + (c.layers - 1) * _cell(c.cell, m, m)
     return (
-        convolutions
-        + c.states * (c.numbers + 1) * m
-        + decoder
-        + c.target_vocabulary * d
-        + _output(m, c.target_vocabulary)
+        convolutions + c.states * (c.flat + 1) * m + decoder + c.target_vocabulary * d + _output(m, c.target_vocabulary)
     )
 
 

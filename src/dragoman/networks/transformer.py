@@ -93,6 +93,7 @@ class TransformerDecoder(Network):
     """
 
     configuration: Any
+    encoder: list[EncoderBlock]
     reference_embedding: Embedding
     decoder: list[DecoderBlock]
     decoder_normalization: Normalization | None
@@ -163,7 +164,8 @@ class TransformerDecoder(Network):
     @property
     def maximum_length(self) -> int | None:
         """The number of positions, if it is limited, else None."""
-        return self.configuration.maximum_length
+        length: int | None = self.configuration.maximum_length
+        return length
 
     def alignment(self, batch: Batch) -> Array:
         """Return [B, Tq, Tk], the attention from reference to source: last decoder, mean of all heads."""

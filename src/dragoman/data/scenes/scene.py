@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -123,7 +122,8 @@ def covers(front: Thing, places: tuple[Place, ...], behind: Thing, place: Place)
     return bool(np.count_nonzero(visible) >= VISIBLE * np.count_nonzero(full))
 
 
-class Described(NamedTuple):
+@dataclass(frozen=True)
+class Described:
     """What a caption of a scene says: how many things there are, and their pairs of colour and shape."""
 
     count: int
