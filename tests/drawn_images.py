@@ -16,10 +16,10 @@ CLASSES = ("cross", "disc", "square")
 
 def draw(name: str, rng: np.random.Generator, size: int = 8) -> Array:
     """[size, size] uint8: a bright shape of half the size on a dark ground."""
-    radius = size / 4
-    y, x = np.mgrid[:size, :size] - rng.uniform(radius, size - 1 - radius, (2, 1, 1))
+    radius = size // 4
+    y, x = np.mgrid[:size, :size] - rng.integers(radius, size - radius, (2, 1, 1))
     shape = {
-        "cross": (np.minimum(abs(x), abs(y)) < size / 12) & (np.maximum(abs(x), abs(y)) <= radius),
+        "cross": (np.minimum(abs(x), abs(y)) == 0) & (np.maximum(abs(x), abs(y)) <= radius),
         "disc": x * x + y * y <= radius * radius,
         "square": (np.maximum(abs(x), abs(y)) <= radius) & (np.maximum(abs(x), abs(y)) > radius - size / 8),
     }[name]

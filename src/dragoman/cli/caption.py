@@ -16,7 +16,7 @@ TOGETHER = 64  # images that are read at a time
 
 def caption(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A captioner that `dragoman train` wrote.")],
-    images: Annotated[list[Path], typer.Argument(metavar="IMAGE...", help="PNG or JPEG files.")],
+    images: Annotated[list[str], typer.Argument(metavar="IMAGE...", help="PNG or JPEG files, or folders of them.")],
     out: Annotated[Path | None, typer.Option(help="Output file; it is replaced only when complete.")] = None,
     beam: Annotated[int, typer.Option(min=1, help="Width of the search, up to 256; 1 is greedy, and faster.")] = 4,
     best: Annotated[int, typer.Option(min=1, help="Captions per image, best first.")] = 1,
@@ -31,19 +31,21 @@ def caption(
     ] = False,
 ) -> None:
     """Describe images: one caption a line; of several images, each after its name and a tab."""
+    from dragoman.cli.images import FEW, image_files
     from dragoman.tasks.captioning.captioner import Captioner
     from dragoman.tasks.translation.options import DecodingOptions
 
     options = DecodingOptions(beam, best, sample=sample, temperature=temperature, seed=seed)
     captioner = Captioner.load(model)
-    choose_engine(one_text=len(images) == 1)
+    paths = list(image_files(images))
+    choose_engine(len(paths) < FEW)
     with written_output(out, None) as file:
-        for start in range(0, len(images), TOGETHER):
-            chunk = images[start : start + TOGETHER]
+        for start in range(0, len(paths), TOGETHER):
+            chunk = paths[start : start + TOGETHER]
             for image, found in zip(chunk, captioner.captions(chunk, options, resize), strict=True):
                 if as_json:
                     print(json.dumps({"image": str(image), **found.as_dict()}, ensure_ascii=False), file=file)
                     continue
                 for text, _ in found.alternatives:
-                    print(text if len(images) == 1 else f"{image}\t{text}", file=file)
+                    print(text if len(paths) == 1 else f"{image}\t{text}", file=file)
             file.flush()

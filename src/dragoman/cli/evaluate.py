@@ -48,6 +48,7 @@ def evaluate(
     beam: Annotated[int, typer.Option(min=1, help="Width of the search, up to 256; 1 is greedy, and faster.")] = 4,
     text: Annotated[str | None, typer.Option(help="Columns that hold the text; default: as in training.")] = None,
     label: Annotated[str | None, typer.Option(help="Column that holds the label; default: as in training.")] = None,
+    resize: Annotated[bool, typer.Option("--resize", help="Resize images to the size of the model's.")] = False,
     most: Annotated[int | None, typer.Option(min=1, help="Only the first so many pairs.")] = None,
     out: Annotated[Path | None, typer.Option(help="Directory of report.html and report.json.")] = None,
     as_json: AsJson = False,
@@ -63,7 +64,7 @@ def evaluate(
     from dragoman.tasks.translation.translator import DecodingOptions, Translator
 
     if load_metadata(model).task != "translation":
-        columns = {"text": columns_from(text), "label": column_from(label)}
+        columns = {"text": columns_from(text), "label": column_from(label), "resize": resize or None}
         evaluate_model(model, files or (), given_only({**reading.settings(), **columns}), most, out, as_json)
         return
     choice = DecodingOptions(beam=beam)

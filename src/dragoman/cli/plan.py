@@ -36,6 +36,7 @@ def plan(
     recipe: Annotated[str | None, typer.Option(help="modern (default) or thesis.")] = None,
     text: Annotated[str | None, typer.Option(help="Columns that hold the text: 2 or title,body.")] = None,
     label: Annotated[str | None, typer.Option(help="Column that holds the label.")] = None,
+    resize: Annotated[str | None, typer.Option(metavar="HxW", help="Of images: resize all to this size.")] = None,
     as_json: AsJson = False,
     *,
     reading: ReadingOptions,
@@ -55,7 +56,7 @@ def plan(
         "architecture": architecture,
         "recipe": recipe,
         "stopping": {"budget": budget},
-        "data": {**reading.settings(), "text": columns_from(text), "label": column_from(label)},
+        "data": {**reading.settings(), "text": columns_from(text), "label": column_from(label), "resize": resize},
     }
     given, asked = read_settings(files, given_only(options), defaults={"stopping": {"budget": "1h"}})
     chosen = find_task(asked.task)
@@ -87,6 +88,7 @@ def plan(
         ("--recipe", recipe),
         ("--text", text),
         ("--label", label),
+        ("--resize", resize),
         ("--budget", within),
     ):
         command += [option, str(value)] if value else []

@@ -9,7 +9,7 @@ from typing import Annotated, Any, TextIO
 import typer
 
 from dragoman.cli.engine import choose_engine
-from dragoman.cli.options import Encoding, Header, OnBadLine
+from dragoman.cli.options import Encoding, Header, OnBadLine, check_on_bad_line
 from dragoman.cli.translate import written_output
 from dragoman.errors import ConfigurationError
 
@@ -17,8 +17,12 @@ from dragoman.errors import ConfigurationError
 def predict(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A directory that `dragoman train` wrote.")],
     text: Annotated[
-        str | None,
-        typer.Argument(metavar="[TEXT]", help="A text, or a file of lines or a table; default: standard input."),
+        list[str] | None,
+        typer.Argument(
+            metavar="[TEXT]",
+            help="A text, or a file of lines or a table; default: standard input. For a model of images: image files "
+            "and folders.",
+        ),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Output file; it is replaced only when complete.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Also say which words decided.")] = False,
@@ -34,14 +38,30 @@ def predict(
     header: Header = None,
     encoding: Encoding = None,
     on_bad_line: OnBadLine = None,
+    resize: Annotated[
+        bool, typer.Option("--resize", help="Resize images that have another size than those of the training.")
+    ] = False,
 ) -> None:
-    """Predict classes or numbers for a text, a file line by line, a column of a table, or standard input."""
+    """Predict classes or numbers for a text, a file line by line, a column of a table, standard input, or images."""
+    from dragoman.cli.images import predict_images
     from dragoman.cli.inputs import UTF_8, Input
     from dragoman.tasks.model import load_metadata
     from dragoman.tasks.task import find_task, wrong_command
 
+    names, task = text or [], find_task(load_metadata(model).task)
+    if task.reads_images and task.command == "predict":
+        check_on_bad_line(on_bad_line)
+        for option, value in {"--explain": explain, "--format": format, "--column": column}.items():
+            if value:
+                raise ConfigurationError(f"{option} is for models of texts; leave it out")
+        predict_images(task.load(model), names, resize, on_bad_line == "skip", out, as_json)
+        return
+    if resize:
+        raise ConfigurationError(f"--resize is for models of images, and {model} reads texts")
+    if len(names) > 1:
+        raise ConfigurationError(f"one text or file is expected, got {len(names)}; put a text into quotation marks")
     given = Input(
-        "-" if text is None else text,
+        names[0] if names else "-",
         format,
         column,
         on_bad_line or "error",
@@ -50,7 +70,6 @@ def predict(
         command="predict",
         key="text",
     )
-    task = find_task(load_metadata(model).task)
     if task.command != "predict":
         raise ConfigurationError(wrong_command(model, task.name))
     found = task.load(model)

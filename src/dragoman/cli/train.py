@@ -44,12 +44,16 @@ def train(
     out: Annotated[Path | None, typer.Option(help="Model directory; training into it again resumes.")] = None,
     task: Annotated[
         str | None,
-        typer.Option(help="translation (default), language-model, classification, regression, tagging or captioning."),
+        typer.Option(
+            help="translation (default), language-model, classification, regression, tagging, image-classification or "
+            "captioning."
+        ),
     ] = None,
     architecture: Annotated[
         str | None,
         typer.Option(
-            help="transformer, rnn, lstm, gru; of translators also gru-attention ...; of texts bag (their default)."
+            help="transformer, rnn, lstm, gru; of translators also gru-attention ...; of texts bag (their default); of "
+            "images transformer (their default), convolutional, two-layer, class-token."
         ),
     ] = None,
     preset: Annotated[str | None, typer.Option(help="small, medium or large; default: by the data.")] = None,
@@ -57,6 +61,9 @@ def train(
         str | None, typer.Option(help="Columns that hold the text, by number from 1 or by name: 2 or title,body.")
     ] = None,
     label: Annotated[str | None, typer.Option(help="Column that holds the label, by number from 1 or by name.")] = None,
+    resize: Annotated[
+        str | None, typer.Option(metavar="HxW", help="Of images: resize all to this height and width, such as 28x28.")
+    ] = None,
     recipe: Annotated[str | None, typer.Option(help="modern (default) or thesis.")] = None,
     budget: Annotated[str | None, typer.Option(help="Time to train in: 30m, 2h, 1h30m.")] = None,
     epochs: Annotated[int | None, typer.Option(help="Passes over the training part.")] = None,
@@ -104,6 +111,7 @@ def train(
             "shares": shares_of(shares),
             "text": columns_from(text),
             "label": column_from(label),
+            "resize": resize,
         },
         "stopping": {"budget": budget, "epochs": epochs, "accuracy": accuracy, "patience": patience},
         "progress": {

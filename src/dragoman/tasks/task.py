@@ -33,6 +33,7 @@ TASKS = {  # where each is registered, by name
     "regression": "dragoman.tasks.regression.task",
     "tagging": "dragoman.tasks.tagging.task",
     "captioning": "dragoman.tasks.captioning.task",
+    "image-classification": "dragoman.tasks.image_classification.task",
 }
 DEFAULT = "translation"
 
@@ -55,6 +56,7 @@ class Task(ABC):
     metadata       model.json
     model_type     what predicts
     fields         of its samples, and the encoders that the model directory keeps
+    reads_images   whether its models are given image files
     """
 
     name: ClassVar[str]
@@ -72,6 +74,7 @@ class Task(ABC):
     metadata: ClassVar[type[ModelMetadata]]
     model_type: ClassVar[type[TrainedModel]]
     fields: ClassVar[tuple[str, ...]]
+    reads_images: ClassVar[bool] = False
     encoders: ClassVar[Mapping[str, type[Any]]]  # of its fields, kept in the model directory
 
     # Data

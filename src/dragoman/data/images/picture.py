@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import struct
 import warnings
 import zlib
@@ -45,6 +46,9 @@ class Picture:
     name: str
     pixels: Array
 
+    def __str__(self) -> str:
+        return self.name
+
     @property
     def shape(self) -> Shape:
         return Shape(*self.pixels.shape)
@@ -75,8 +79,9 @@ def read_picture(
         raise DataError(f"{shown} does not exist; check the path") from None
     except IsADirectoryError:
         raise DataError(f"{shown} is a folder; expected a PNG or JPEG file") from None
-    except pillow.Image.DecompressionBombError:
-        raise _too_large(shown, "far too many") from None
+    except pillow.Image.DecompressionBombError as error:
+        count = re.search(r"\d+", str(error))
+        raise _too_large(shown, "too many" if count is None else f"{int(count[0]):,}") from None
     except pillow.UnidentifiedImageError:
         raise DataError(f"{shown} is not a PNG or JPEG image; convert it first, or remove it") from None
     except BROKEN as error:

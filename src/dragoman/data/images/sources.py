@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dragoman.data.images.idx import is_idx, read_idx
 from dragoman.data.images.npz import read_npz
-from dragoman.data.images.picture import COLOUR, EXTENSIONS, Picture, Shape, as_pixels, converted, read_picture
+from dragoman.data.images.picture import EXTENSIONS, Picture, Shape, as_pixels, converted, read_picture
 from dragoman.data.splits import PARTS
 from dragoman.errors import DataError
 from dragoman.graph import Array
@@ -40,7 +40,7 @@ Sample = tuple[Picture, str]  # and its label
 class Reading:
     """How pictures are read.
 
-    channels  1 for grey, 3 for colour; None: as the first picture has them
+    channels  1 for grey, 3 for colour; None: as each picture has them
     resize    to (height, width)
     skip      leave out pictures that cannot be read, and count them, instead of an error
     """
@@ -163,16 +163,12 @@ def of_classes(folder: Path) -> Pictures:
 
 
 def _decoded(files: Sequence[tuple[Path, str]], reading: Reading) -> Iterator[Sample | DataError]:
-    """Files with their labels; where the first is in colour, all are read so, since nothing of a grey one is lost."""
-    channels = reading.channels
+    """Files with their labels."""
     for path, label in files:
         try:
-            picture = read_picture(path, channels, reading.resize)
+            yield read_picture(path, reading.channels, reading.resize), label
         except DataError as error:
             yield error
-            continue
-        channels = COLOUR if picture.shape.channels == COLOUR else channels
-        yield picture, label
 
 
 # Tables

@@ -110,16 +110,26 @@ class Captioner(TrainedModel):
 
     # Explaining
 
-    def look(self, image: Any, caption: str | None = None, resize: bool = False) -> Looked:
-        """Where each token of a caption (by default its own) looked: last decoder, mean of all heads."""
+    def look(self, image: Any, caption: str | None = None, head: int | None = None, resize: bool = False) -> Looked:
+        """Where each token of a caption (by default its own) looked: last decoder, mean of all heads, or one from 1."""
         pixels = self.images.batch([image], resize)
         text = self.captions([pixels[0]])[0].text if caption is None else caption
         labels = self.tokenizer.encode([text])[0]
         batch = Batch(np.array([START, *labels]), np.array([0, len(labels) + 1]), source=Batch(pixels, np.arange(2)))
-        weights = self.network.alignment(batch)[0]
+        weights = self.network.alignment(batch)[0] if head is None else self._head(batch, head)
         rows, columns = self.network.configuration.grid
         tokens = [piece.removeprefix(MARK) for piece in self.tokenizer.pieces([*labels, END])]
         return Looked(pixels[0], tokens, weights.reshape(len(labels) + 1, rows, columns))
+
+    def _head(self, batch: Batch, head: int) -> Array:
+        """[T, patches] the cross-attention of one head of the last decoder."""
+        maps = self.network.attention(batch)
+        if not maps:
+            self.network.alignment(batch)  # says why there is none
+        found: Array = list(maps.values())[-1][0]
+        if head > len(found):
+            raise ConfigurationError(f"--head {head}: the last decoder has {len(found)} heads")
+        return found[head - 1]
 
     # Testing analysis
 

@@ -7,13 +7,12 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from dragoman.data.captioned_images import LONGEST
-from dragoman.data.images.picture import LARGEST
 from dragoman.networks.sizes import LONGEST as MOST
 from dragoman.tasks.configuration import DataSettings
+from dragoman.tasks.image_classification.settings import Size
 from dragoman.tasks.model import ModelMetadata
 
 MOST_SCENES = 1_000_000
-Side = Annotated[int, Field(ge=1, le=LARGEST)]
 
 
 class CaptionData(DataSettings):
@@ -22,14 +21,14 @@ class CaptionData(DataSettings):
     split     source: all captions of an image, and of its copies, go to one part
     scenes    how many of the built-in corpus `scenes` are trained on
     channels  1 reads all images as grey, 3 in colour; None: as the first one
-    resize    to (height, width); None: images of different sizes are an error
+    resize    all images to this height and width, such as "64x64"; None: they must have one size
     maximum   longest caption in tokens, start and end included; what is longer is cut
     """
 
     split: Literal["source", "given"] = "source"
     scenes: Annotated[int, Field(ge=20, le=MOST_SCENES)] = 30_000
     channels: Literal[1, 3] | None = None
-    resize: tuple[Side, Side] | None = None
+    resize: Size | None = None
     vocabulary: int | None = None
     maximum: Annotated[int, Field(ge=3, le=MOST)] = LONGEST
 

@@ -45,6 +45,7 @@ class Captioning(Task):
     metadata = CaptionerMetadata
     model_type = Captioner
     fields = CaptionedImages.fields
+    reads_images = True
     encoders = CaptionedImages.encoders
 
     # Data
@@ -111,7 +112,10 @@ class Captioning(Task):
         return load_testing(directory)
 
     def read_samples(self, model: Any, files: Sequence[str], settings: Mapping[str, Any]) -> Sequence[Any]:
-        corpus = open_corpus(CaptionData(files=tuple(files), **settings), settings)
+        given = dict(settings)
+        if given.pop("resize", False):
+            given["resize"] = model.images.shape[:2]
+        corpus = open_corpus(CaptionData(files=tuple(files), **given), given)
         return grouped((image.name, model.images.read(image).pixels, caption) for image, caption in corpus.tested())
 
     def evaluate(self, model: Any, samples: Sequence[Any]) -> TaskReport:

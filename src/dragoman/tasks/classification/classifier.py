@@ -45,6 +45,15 @@ class ClassPrediction:
         return {"label": self.label, "probability": round(self.probability, 6), "probabilities": found}
 
 
+def class_prediction(row: Array, classes: Classes) -> ClassPrediction:
+    """What the probabilities of all classes [classes] say."""
+    names, several = classes.names, classes.several
+    by_name = {name: float(value) for name, value in zip(names, row, strict=True)}
+    chosen = np.flatnonzero(row > 0.5) if several else np.array([row.argmax()])
+    sure = float(row[chosen].min() if len(chosen) else row.max())
+    return ClassPrediction(tuple(names[i] for i in chosen), sure, by_name, several)
+
+
 class Classifier(TextModel):
     """Tells the class of a text: one of two, one of many, or any number of them."""
 
@@ -70,14 +79,7 @@ class Classifier(TextModel):
 
     def predict(self, texts: Sequence[str]) -> list[ClassPrediction]:
         """The class of each text; the same for a text alone and among others."""
-        return [self._prediction(row) for row in self.probabilities(texts)]
-
-    def _prediction(self, row: Array) -> ClassPrediction:
-        names, several = self.classes.names, self.classes.several
-        by_name = {name: float(value) for name, value in zip(names, row, strict=True)}
-        chosen = np.flatnonzero(row > 0.5) if several else np.array([row.argmax()])
-        sure = float(row[chosen].min() if len(chosen) else row.max())
-        return ClassPrediction(tuple(names[i] for i in chosen), sure, by_name, several)
+        return [class_prediction(row, self.classes) for row in self.probabilities(texts)]
 
     def explain(self, text: str, label: str | None = None) -> Explanation:
         """Which words decided for a class, by default the predicted one.

@@ -22,6 +22,25 @@ from dragoman.tasks.configuration import TrainingConfiguration
 SHOWN = 8  # classes in a sentence
 
 
+def described_classes(classes: Classes) -> str:
+    """The classes and how many training examples each has."""
+    some = ", ".join(f"{n} {c:,}" for n, c in zip(classes.names[:SHOWN], classes.counts, strict=False))
+    more = f" and {len(classes.names) - SHOWN:,} more" if len(classes.names) > SHOWN else ""
+    kind = f"{len(classes.names):,} labels, any number of them each" if classes.several else f"{classes.size} classes"
+    return f"{kind} ({some}{more})"
+
+
+def single_examples(classes: Classes) -> Iterable[str]:
+    """A warning about classes that little can be learnt of."""
+    single = [name for name, count in zip(classes.names, classes.counts, strict=True) if count == 1]
+    if single:
+        named = ", ".join(f"'{name}'" for name in single[:SHOWN]) + (" ..." if len(single) > SHOWN else "")
+        yield (
+            f"{len(single):,} of {classes.size:,} classes with a single training example ({named}): little can be "
+            "learnt from one; add examples, or merge it with another class"
+        )
+
+
 class Classification(TextTask):
     """Texts with one class or several in, a classifier out."""
 
@@ -44,24 +63,12 @@ class Classification(TextTask):
         }
 
     def report(self, dataset: Dataset) -> str:
-        classes: Classes = dataset.encoders["label"]
-        some = ", ".join(f"{n} {c:,}" for n, c in zip(classes.names[:SHOWN], classes.counts, strict=False))
-        more = f" and {len(classes.names) - SHOWN:,} more" if len(classes.names) > SHOWN else ""
-        kind = (
-            f"{len(classes.names):,} labels, any number of them each" if classes.several else f"{classes.size} classes"
-        )
-        return f"{super().report(dataset)}; {kind} ({some}{more})"
+        return f"{super().report(dataset)}; {described_classes(dataset.encoders['label'])}"
 
     def warnings(self, dataset: Dataset, new: bool) -> Iterable[str]:
         yield from super().warnings(dataset, new)
-        classes: Classes = dataset.encoders["label"]
-        single = [name for name, count in zip(classes.names, classes.counts, strict=True) if count == 1]
-        if single and new:
-            named = ", ".join(f"'{name}'" for name in single[:SHOWN]) + (" ..." if len(single) > SHOWN else "")
-            yield (
-                f"{len(single):,} of {classes.size:,} classes with a single training example ({named}): little can be "
-                "learnt from one; add examples, or merge it with another class"
-            )
+        if new:
+            yield from single_examples(dataset.encoders["label"])
 
     def part(self, dataset: Dataset, name: str, settings: TrainingConfiguration) -> Part:
         part = dataset.part(name)

@@ -25,7 +25,6 @@ from dragoman.data.classes import Classes
 from dragoman.data.labelled_texts import label_names
 from dragoman.errors import DragomanWarning
 from dragoman.graph import Array
-from dragoman.tasks.classification.classifier import Classifier
 from dragoman.wording import counted
 
 WORST = 20  # mistakes that are shown
@@ -40,6 +39,7 @@ class Tested:
     truth, predicted  [n, classes] whether a class applies
     probabilities     [n, classes]
     unseen            [n] whether a sample has a label that did not occur in training: it counts as wrong
+    what              a sample is called
     """
 
     classes: Classes
@@ -49,6 +49,7 @@ class Tested:
     predicted: Array
     probabilities: Array
     unseen: Array
+    what: str = "text"
 
     @property
     def right(self) -> Array:
@@ -57,10 +58,10 @@ class Tested:
         return found
 
 
-def tested(model: Classifier, samples: Sequence[tuple[str, str]]) -> Tested:
+def tested(model: Any, samples: Sequence[tuple[Any, str]], what: str) -> Tested:
     """Predict the samples; labels that are unknown to the model are reported in one warning."""
     classes = model.classes
-    texts, labels = [text for text, _ in samples], [label for _, label in samples]
+    inputs, labels = [each for each, _ in samples], [label for _, label in samples]
     truth, unknown, unseen = np.zeros((len(samples), classes.size), bool), Counter[str](), np.zeros(len(samples), bool)
     for i, label in enumerate(labels):
         for name in label_names(label, model.metadata.separator) if classes.several else (label,):
@@ -73,19 +74,22 @@ def tested(model: Classifier, samples: Sequence[tuple[str, str]]) -> Tested:
     if unknown:
         named = ", ".join(f"'{name}' ({count:,})" for name, count in unknown.most_common(5))
         warnings.warn(
-            f"{counted(int(unseen.sum()), 'text')} with labels that did not occur in training count as wrong: {named}"
+            f"{counted(int(unseen.sum()), what)} with labels that did not occur in training count as wrong: {named}"
             f"{' ...' if len(unknown) > 5 else ''}; the model knows {classes.shown()}",
             DragomanWarning,
             stacklevel=2,
         )
-    found = model.probabilities(texts)
+    found = model.probabilities(inputs)
     predicted = found > 0.5 if classes.several else np.eye(classes.size, dtype=bool)[found.argmax(axis=1)]
-    return Tested(classes, texts, labels, truth, predicted, found, unseen)
+    return Tested(classes, list(map(str, inputs)), labels, truth, predicted, found, unseen, what)
 
 
-def class_report(model: Classifier, samples: Sequence[tuple[str, str]]) -> TaskReport:
-    """Accuracy, F1, confusion, ROC and calibration, with the majority class beside them."""
-    found = tested(model, samples)
+def class_report(model: Any, samples: Sequence[tuple[Any, str]], what: str = "text") -> TaskReport:
+    """Accuracy, F1, confusion, ROC and calibration, with the majority class beside them.
+
+    model  a classifier of texts or of other samples, which are called `what`
+    """
+    found = tested(model, samples, what)
     scores = class_scores(found.truth, found.predicted)
     baseline = _baseline(found)
     base_scores = class_scores(found.truth, baseline)
@@ -112,7 +116,7 @@ def class_report(model: Classifier, samples: Sequence[tuple[str, str]]) -> TaskR
 
 
 def _headline(metrics: dict[str, float], found: Tested) -> str:
-    what = "texts have exactly the right labels" if found.classes.several else "texts are classified right"
+    what = f"{found.what}s " + ("have exactly the right labels" if found.classes.several else "are classified right")
     always = "none of the rare labels" if found.classes.several else "always the most frequent class"
     return (
         f"{metrics['accuracy']:.1%} of {len(found.texts):,} {what} (macro F1 {metrics['macro_f1']:.3f}); "
@@ -168,7 +172,8 @@ def _summary(metrics: dict[str, float], found: Tested) -> ReportTable:
     note = "Baseline: " + (
         "the labels that more than half of the texts have, for every text."
         if found.classes.several
-        else f"'{found.classes.names[int(np.argmax(found.classes.counts))]}', the most frequent class, for every text."
+        else f"'{found.classes.names[int(np.argmax(found.classes.counts))]}', the most frequent class, "
+        f"for every {found.what}."
     )
     return ReportTable("Beside a baseline", ("score", "model", "baseline"), rows, note)
 
@@ -192,7 +197,8 @@ def _confusion(found: Tested) -> ReportTable:
     np.fill_diagonal(wrong, 0)
     order = np.argsort(-wrong, axis=None, kind="stable")[:MATRIX]
     most = [(names[i // len(names)], names[i % len(names)], int(wrong.flat[i])) for i in order.tolist()]
-    return ReportTable("Most frequent confusions", ("true", "predicted", "texts"), [row for row in most if row[2]])
+    columns = ("true", "predicted", f"{found.what}s")
+    return ReportTable("Most frequent confusions", columns, [row for row in most if row[2]])
 
 
 def _mistakes(found: Tested) -> ReportTable:
@@ -207,7 +213,7 @@ def _mistakes(found: Tested) -> ReportTable:
         text = found.texts[i]
         shown = text if len(text) <= EXCERPT else text[:EXCERPT] + "..."
         rows.append((found.labels[i], said, float(worst[i]), shown))
-    return ReportTable("Worst mistakes", ("true", "predicted", "probability", "text"), rows)
+    return ReportTable("Worst mistakes", ("true", "predicted", "probability", found.what), rows)
 
 
 def _figures(found: Tested, sure: Calibration) -> dict[str, Any]:

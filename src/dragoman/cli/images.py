@@ -1,0 +1,87 @@
+"""What `dragoman predict` and `dragoman plot` do with images."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from dragoman.cli.engine import choose_engine
+from dragoman.cli.translate import written_output
+from dragoman.data.images import Picture
+from dragoman.data.images.picture import EXTENSIONS
+from dragoman.errors import ConfigurationError, DataError
+from dragoman.wording import counted
+
+if TYPE_CHECKING:
+    from dragoman.tasks.task import Task
+
+FIGURES = {  # where they are, by task
+    "image-classification": "dragoman.tasks.image_classification.figures",
+    "captioning": "dragoman.tasks.captioning.figures",
+}
+TOGETHER = 128  # images that are decoded at a time
+FEW = 8  # images below which compiled kernels are not worth loading
+
+
+def predict_images(found: Any, names: Sequence[str], resize: bool, skip: bool, out: Path | None, as_json: bool) -> None:
+    """Predict the class of image files, and of those in folders, one line for each.
+
+    skip  leave out images that cannot be read, and say so
+    """
+    paths = list(image_files(names))
+    choose_engine(len(paths) < FEW)
+    skipped = 0
+    with written_output(out, None) as file:
+        for start in range(0, len(paths), TOGETHER):
+            pictures: list[tuple[str, Picture]] = []
+            for path in paths[start : start + TOGETHER]:
+                try:
+                    pictures.append((str(path), found.images.read(path, resize)))
+                except DataError as error:
+                    if not skip:
+                        raise
+                    skipped += 1
+                    typer.echo(f"skipped: {error}", err=True)
+            predictions = found.predict([picture for _, picture in pictures])
+            for (name, _), prediction in zip(pictures, predictions, strict=True):
+                line = json.dumps({"image": name, **prediction.as_dict()}, ensure_ascii=False)
+                print(line if as_json else f"{name}\t{prediction.line()}", file=file)
+            file.flush()
+    if skipped:
+        typer.echo(f"{counted(skipped, 'image')} of {len(paths):,} skipped", err=True)
+
+
+def image_files(names: Sequence[str]) -> Iterator[Path]:
+    """The files, and of folders all PNG and JPEG files in them."""
+    if not names:
+        raise ConfigurationError("name images, such as image.png, or a folder of images")
+    for name in names:
+        path = Path(name)
+        if not path.is_dir():
+            if not path.exists():
+                raise DataError(f"{name} does not exist; expected a PNG or JPEG file, or a folder of them")
+            yield path
+            continue
+        inside = sorted(each for each in path.rglob("*") if each.suffix.lower() in EXTENSIONS and each.is_file())
+        if not inside:
+            raise DataError(f"{name} holds no PNG or JPEG files")
+        yield from inside
+
+
+def draw_images(
+    task: Task, directory: Path, figure: str, image: Path | None, head: int | None, resize: bool, path: Path
+) -> None:
+    """Draw a figure of a model that reads images; directories are made if `path` lies in the model."""
+    from dragoman.analysis.figures import save_figure
+
+    figures = importlib.import_module(FIGURES[task.name]).FIGURES
+    if figure not in figures:
+        raise ConfigurationError(f"there is no figure '{figure}' of images; there is {', '.join(figures)}")
+    model = task.load(directory)
+    choose_engine(one_text=True)
+    save_figure(figures[figure](model, image, head, resize), path, make=path.parent == directory / "figures")
