@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 SIZE = 32  # width and height of a scene, in pixels
 BACKGROUND = 255
 WIDTHS = {"small": 8, "large": 12}  # of a shape, which is as high as it is wide
-STEP = 2  # shapes begin at even pixels
+STEP = 4  # pixels between the places where a shape may begin
 COLOURS = {
     "red": (220, 40, 40),
     "green": (40, 170, 70),
@@ -25,6 +25,11 @@ COLOURS = {
     "orange": (245, 130, 30),
 }
 SHAPES = ("circle", "square", "triangle", "diamond")
+
+
+def positions(width: int) -> int:
+    """How many places there are for a shape of this width, down or across."""
+    return (SIZE - width) // STEP + 1
 
 
 @cache

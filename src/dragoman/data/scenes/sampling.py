@@ -1,14 +1,13 @@
-"""Draw scenes at random, all of them different; and count those there are."""
+"""Draw scenes at random, all of them different."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from itertools import combinations, product
+from collections.abc import Callable
 
 import numpy as np
 
-from dragoman.data.scenes.drawing import SIZE, STEP, WIDTHS
-from dragoman.data.scenes.scene import MARGIN, RELATIONS, THINGS, Group, Place, Scene, Thing, apart, covers, sides
+from dragoman.data.scenes.drawing import SIZE, STEP, positions
+from dragoman.data.scenes.scene import RELATIONS, THINGS, Group, Place, Scene, Thing, apart, covers, sides
 from dragoman.graph import Array
 
 CANDIDATES = 64  # placements that are tried at a time
@@ -94,7 +93,7 @@ def _first(
     """The first random placement of groups that fits; those that are to overlap are drawn near each other."""
     for _ in range(TRIES):
         places = [
-            STEP * rng.integers(0, _positions(width), (CANDIDATES, count, 2))
+            STEP * rng.integers(0, positions(width), (CANDIDATES, count, 2))
             for width, count in zip(widths, counts, strict=True)
         ]
         if near:
@@ -108,54 +107,3 @@ def _first(
 
 def _tuples(places: Array) -> tuple[Place, ...]:
     return tuple(sorted((int(x), int(y)) for x, y in places))
-
-
-def count_scenes(things: Iterable[Thing] = THINGS) -> int:
-    """How many different scenes of one and of two things there are; those of three and four are many more."""
-    known = list(things)
-    alone = sum(_positions(thing.width) ** 2 for thing in known)
-    equal = sum(_equal_pairs(thing.width) for thing in known)
-    beside = {pair: _beside(*pair) for pair in product(WIDTHS.values(), repeat=2)}
-    covered = _Covered()
-    different = sum(beside[a.width, b.width] + covered(a, b) + covered(b, a) for a, b in combinations(sorted(known), 2))
-    return alone + equal + different
-
-
-def _positions(width: int) -> int:
-    """Places of a shape, down or across."""
-    return (SIZE - width) // STEP + 1
-
-
-def _offsets(first: int, second: int) -> tuple[Array, Array]:
-    """All offsets [n, 2] of a box to another, and at how many places of the image there is each."""
-    values = np.arange(1 - _positions(first), _positions(second))
-    ends = np.minimum(_positions(first), _positions(second) - values)
-    room = ends - np.maximum(0, -values)
-    x, y = (grid.ravel() for grid in np.meshgrid(values, values))
-    return STEP * np.stack([x, y], axis=1), np.outer(room, room).ravel()
-
-
-def _equal_pairs(width: int) -> int:
-    offsets, room = _offsets(width, width)
-    return int(room[np.abs(offsets).max(axis=1) >= width + MARGIN].sum()) // 2
-
-
-def _beside(first: int, second: int) -> int:
-    offsets, room = _offsets(first, second)
-    held = sides((first, second), np.zeros((len(offsets), 1, 2), np.int64), offsets[:, None])
-    return int(sum(room[each].sum() for each in held.values()))
-
-
-class _Covered:
-    """How often one thing is in front of another; colours do not matter, so each pair of shapes is counted once."""
-
-    def __init__(self) -> None:
-        self.known: dict[tuple[str, str, str, str], int] = {}
-
-    def __call__(self, front: Thing, behind: Thing) -> int:
-        key = front.shape, front.size, behind.shape, behind.size
-        if key not in self.known:
-            offsets, room = _offsets(behind.width, front.width)
-            pairs = zip(offsets.tolist(), room.tolist(), strict=True)
-            self.known[key] = sum(n for (x, y), n in pairs if covers(front, ((x, y),), behind, (0, 0)))
-        return self.known[key]

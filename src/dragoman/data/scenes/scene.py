@@ -106,7 +106,9 @@ def apart(width: int, places: Array) -> Array:
     return np.asarray(near == places.shape[1])  # each is near itself alone
 
 
-def covers(front: Thing, places: tuple[Place, ...], behind: Thing, place: Place) -> bool:
+def covers(
+    front: Thing, places: tuple[Place, ...], behind: Thing, place: Place, visible_share: float = VISIBLE
+) -> bool:
     """Whether each thing in front hides a part of the one behind, and enough of it stays visible."""
     pad, full = WIDTHS["large"], padded_mask(behind.shape, behind.width)
     visible = full.copy()
@@ -119,7 +121,7 @@ def covers(front: Thing, places: tuple[Place, ...], behind: Thing, place: Place)
         if np.count_nonzero(part & cover) < HIDDEN:
             return False
         part &= ~cover
-    return bool(np.count_nonzero(visible) >= VISIBLE * np.count_nonzero(full))
+    return bool(np.count_nonzero(visible) >= visible_share * np.count_nonzero(full))
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,9 @@ RECIPES: dict[str, dict[str, Any]] = {
         "optimizer": {"rate": 0.003, "schedule": "cosine", "beta2": 0.98, "clip": 1.0, "averaging": 0.999},
     }
 }
+RECIPES_BY_ARCHITECTURE: dict[str, dict[str, dict[str, Any]]] = {
+    "modern": {name: {"optimizer": {"rate": 0.002}} for name in IMAGE_DECODERS if name != "transformer"}
+}
 
 
 class Captioning(Task):
@@ -42,6 +45,7 @@ class Captioning(Task):
     data = CaptionData
     architectures = IMAGE_DECODERS
     recipes = RECIPES
+    recipes_by_architecture = RECIPES_BY_ARCHITECTURE
     metadata = CaptionerMetadata
     model_type = Captioner
     fields = CaptionedImages.fields
@@ -78,8 +82,8 @@ class Captioning(Task):
     # Decisions
 
     def epochs(self, dataset: Dataset) -> int:
-        """10 for 30,000 captions (docs/captions.md); few captions need more passes, many fewer."""
-        return max(4, min(60, round(10 * math.sqrt(30_000 / len(dataset.part("training"))))))
+        """8 for 30,000 captions (docs/captions.md); few captions need more passes, many fewer."""
+        return max(4, min(60, round(8 * math.sqrt(30_000 / len(dataset.part("training"))))))
 
     def check(self, asked: TrainingConfiguration, resumed: bool) -> None:
         if asked.start.vectors.given or asked.start.replay:
