@@ -13,6 +13,7 @@ logging.getLogger(__name__).addHandler(logging.NullHandler())  # a program that 
 # Imported when first used, so that importing the package is not much slower than importing NumPy.
 _MODULES = {
     "Batch": "dragoman.batch",
+    "Captioner": "dragoman.tasks.captioning.captioner",
     "Classifier": "dragoman.tasks.classification.classifier",
     "Encoder": "dragoman.networks",
     "EncoderConfiguration": "dragoman.networks",

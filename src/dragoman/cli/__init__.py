@@ -15,6 +15,7 @@ import typer
 from dragoman import __version__
 from dragoman.cli import data, vectors
 from dragoman.cli.bench import bench
+from dragoman.cli.caption import caption
 from dragoman.cli.check import check
 from dragoman.cli.evaluate import evaluate
 from dragoman.cli.features import features
@@ -67,7 +68,21 @@ def options(
         logging.getLogger("dragoman").setLevel(logging.DEBUG)
 
 
-for command in (train, translate, generate, score, predict, features, evaluate, inspect, plot, plan, check, bench):
+for command in (
+    train,
+    translate,
+    generate,
+    caption,
+    score,
+    predict,
+    features,
+    evaluate,
+    inspect,
+    plot,
+    plan,
+    check,
+    bench,
+):
     app.command()(command)
 app.add_typer(data.app, name="data")
 app.add_typer(vectors.app, name="vectors")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -16,6 +17,13 @@ from dragoman.data.images.picture import EXTENSIONS
 from dragoman.errors import ConfigurationError, DataError
 from dragoman.wording import counted
 
+if TYPE_CHECKING:
+    from dragoman.tasks.task import Task
+
+FIGURES = {  # where they are, by task
+    "image-classification": "dragoman.tasks.image_classification.figures",
+    "captioning": "dragoman.tasks.captioning.figures",
+}
 TOGETHER = 128  # images that are decoded at a time
 FEW = 8  # images below which compiled kernels are not worth loading
 
@@ -51,7 +59,7 @@ def predict_images(found: Any, names: Sequence[str], resize: bool, skip: bool, o
 def image_files(names: Sequence[str]) -> Iterator[Path]:
     """The files, and of folders all PNG and JPEG files in them."""
     if not names:
-        raise ConfigurationError("give images to predict: dragoman predict MODEL image.png, or a folder of images")
+        raise ConfigurationError("name images, such as image.png, or a folder of images")
     for name in names:
         path = Path(name)
         if not path.is_dir():
@@ -65,14 +73,15 @@ def image_files(names: Sequence[str]) -> Iterator[Path]:
         yield from inside
 
 
-def draw_images(directory: Path, figure: str, image: Path | None, head: int | None, resize: bool, path: Path) -> None:
-    """Draw a figure of an image classifier; directories are made if `path` lies in the model."""
+def draw_images(
+    task: Task, directory: Path, figure: str, image: Path | None, head: int | None, resize: bool, path: Path
+) -> None:
+    """Draw a figure of a model that reads images; directories are made if `path` lies in the model."""
     from dragoman.analysis.figures import save_figure
-    from dragoman.tasks.image_classification.classifier import ImageClassifier
-    from dragoman.tasks.image_classification.figures import FIGURES
 
-    if figure not in FIGURES:
-        raise ConfigurationError(f"there is no figure '{figure}' of images; there is {', '.join(FIGURES)}")
-    model = ImageClassifier.load(directory)
+    figures = importlib.import_module(FIGURES[task.name]).FIGURES
+    if figure not in figures:
+        raise ConfigurationError(f"there is no figure '{figure}' of images; there is {', '.join(figures)}")
+    model = task.load(directory)
     choose_engine(one_text=True)
-    save_figure(FIGURES[figure](model, image, head, resize), path, make=path.parent == directory / "figures")
+    save_figure(figures[figure](model, image, head, resize), path, make=path.parent == directory / "figures")

@@ -39,14 +39,16 @@ def plot(
     from dragoman.cli.attention import layer_figure
     from dragoman.cli.images import draw_images
     from dragoman.tasks.model import load_metadata
+    from dragoman.tasks.task import find_task
     from dragoman.tasks.translation.figures import draw
     from dragoman.tasks.translation.translator import Translator
 
     path = out or model / "figures" / f"{figure}.png"
-    if load_metadata(model).task == "image-classification":
+    task = find_task(load_metadata(model).task)
+    if task.reads_images:
         if text is not None or layer is not None:
             raise ConfigurationError("--text and --layer are for models of texts; name an image with --image")
-        draw_images(model, figure, image, head, resize, path)
+        draw_images(task, model, figure, image, head, resize, path)
         console().print(f"{path}", highlight=False, markup=False)
         return
     if image is not None or resize:

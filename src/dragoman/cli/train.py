@@ -45,7 +45,8 @@ def train(
     task: Annotated[
         str | None,
         typer.Option(
-            help="translation (default), language-model, classification, regression, tagging or image-classification."
+            help="translation (default), language-model, classification, regression, tagging, image-classification or "
+            "captioning."
         ),
     ] = None,
     architecture: Annotated[

@@ -3,6 +3,7 @@
 from dragoman.networks.architectures import (
     ARCHITECTURES,
     ENCODERS,
+    IMAGE_DECODERS,
     IMAGE_ENCODERS,
     LANGUAGE_MODELS,
     TEXT_ENCODERS,
@@ -41,6 +42,12 @@ from dragoman.networks.encoder_decoder import (
     RecurrentConfiguration,
     RecurrentSettings,
     RecurrentState,
+)
+from dragoman.networks.image_decoders import (
+    ConvolutionalDecoder,
+    ConvolutionalDecoderConfiguration,
+    PatchTransformer,
+    PatchTransformerConfiguration,
 )
 from dragoman.networks.language_model import (
     LanguageModel,
@@ -92,6 +99,7 @@ from dragoman.networks.vision_transformer import (
 __all__ = [
     "ARCHITECTURES",
     "ENCODERS",
+    "IMAGE_DECODERS",
     "IMAGE_ENCODERS",
     "LANGUAGE_MODELS",
     "PRESETS",
@@ -109,6 +117,8 @@ __all__ = [
     "Configuration",
     "Convolutional",
     "ConvolutionalConfiguration",
+    "ConvolutionalDecoder",
+    "ConvolutionalDecoderConfiguration",
     "ConvolutionalSettings",
     "Encoder",
     "EncoderConfiguration",
@@ -121,6 +131,8 @@ __all__ = [
     "ModelConfiguration",
     "ModelSettings",
     "Network",
+    "PatchTransformer",
+    "PatchTransformerConfiguration",
     "Perceptrons",
     "PerceptronsConfiguration",
     "RecurrentConfiguration",

@@ -19,6 +19,14 @@ from dragoman.networks.custom_images import (
 )
 from dragoman.networks.encoder import Encoder, EncoderConfiguration, EncoderSettings
 from dragoman.networks.encoder_decoder import EncoderDecoder, RecurrentConfiguration, RecurrentSettings
+from dragoman.networks.image_decoders import (
+    ConvolutionalDecoder,
+    ConvolutionalDecoderConfiguration,
+    ConvolutionalDecoderSettings,
+    PatchTransformer,
+    PatchTransformerConfiguration,
+    PatchTransformerSettings,
+)
 from dragoman.networks.language_model import LanguageModel, LanguageModelConfiguration, LanguageModelSettings
 from dragoman.networks.network import Configuration, Network
 from dragoman.networks.presets import PRESETS
@@ -136,6 +144,26 @@ IMAGE_ENCODERS: dict[str, Architecture[Any, Any]] = {
     ),
     "two-layer": Architecture(SheetSettings, TwoLayerImageConfiguration, TwoLayerImages, SHEET_PRESETS),
     "class-token": Architecture(SheetSettings, ClassTokenImageConfiguration, ClassTokenImages, SHEET_PRESETS),
+}
+IMAGE_DECODER_PRESETS: dict[str, dict[str, int]] = {
+    "small": {"depth": 64, "units": 256, "layers": 1},
+    "medium": {"depth": 128, "units": 512, "layers": 1},
+    "large": {"depth": 256, "units": 768, "layers": 2},
+}
+IMAGE_DECODERS: dict[str, Architecture[Any, Any]] = {
+    "transformer": Architecture(
+        PatchTransformerSettings, PatchTransformerConfiguration, PatchTransformer, VISION_PRESETS
+    ),
+    **{
+        f"convolutional-{cell}": Architecture(
+            ConvolutionalDecoderSettings,
+            ConvolutionalDecoderConfiguration,
+            ConvolutionalDecoder,
+            IMAGE_DECODER_PRESETS,
+            {"cell": cell},
+        )
+        for cell in CELLS
+    },
 }
 LANGUAGE_MODELS: dict[str, Architecture[AnyLanguageModelConfiguration, AnyLanguageModel]] = {
     "transformer": Architecture(LanguageModelSettings, LanguageModelConfiguration, LanguageModel, PRESETS),

@@ -9,7 +9,6 @@ from typing import Literal, NamedTuple, Protocol, Self, TypeVar
 
 from pydantic import Field, model_validator
 
-from dragoman.batch import Batch
 from dragoman.graph import Array, Value, value_of
 from dragoman.layers import (
     CrossAttention,
@@ -188,7 +187,7 @@ class DecoderBlock(Block):
         self.perceptron = _perceptron(c, initial)
         self.perceptron_normalization = new_normalization(c, initial, sites)
 
-    def __call__(self, stream: Stream, batch: Batch, memory: Value, source: Batch, run: ForwardContext) -> Stream:
+    def __call__(self, stream: Stream, batch: Packed, memory: Value, source: Packed, run: ForwardContext) -> Stream:
         def look_back(x: Value) -> Value:
             return self.self_attention(x, batch.offsets, run)
 

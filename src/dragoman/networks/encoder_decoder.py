@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
@@ -100,33 +101,42 @@ class RecurrentState:
         return RecurrentState(select_states(self.states, rows), self.attended, self.context[rows], self.origins[rows])
 
 
-class EncoderDecoder(Network):
-    """Source -> encoder; its last state, and with attention all of its rows, -> decoder -> one logit per label."""
+class RecurrentDecoder(Network):
+    """What a recurrent decoder writes: it begins with a state that was made out of a source.
 
+    Subclasses make that state from sentences, or from images. They build their encoder first, and then the decoder.
+    """
+
+    configuration: Any
+    reference_embedding: Embedding
     decoder: Recurrent | AttentionalDecoder
+    output: Perceptron
+    output_site: int
 
-    def __init__(self, configuration: RecurrentConfiguration, seed: int = 0, dtype: Any = np.float32) -> None:
-        c = self.configuration = configuration
-        check_memory(c.count(), dtype)
-        initial, sites = Initializer(seed, dtype), itertools.count()
+    @abstractmethod
+    def _encode(self, source: Batch, run: ForwardContext) -> tuple[Value, list[State]]:
+        """Return the encoder's rows, and the state that each layer of the decoder begins with."""
 
-        def embedding(vocabulary: int) -> Embedding:
-            deviation = None if c.cell == "rnn" else EMBEDDING_DEVIATION
-            settings: dict[str, Any] = {"dropout": c.dropout, "site": next(sites), "deviation": deviation}
-            return Embedding(vocabulary, c.depth, initial, "none", **settings)
+    def _embedding(self, vocabulary: int, initial: Initializer, sites: itertools.count[int]) -> Embedding:
+        c = self.configuration
+        deviation = None if c.cell == "rnn" else EMBEDDING_DEVIATION
+        return Embedding(vocabulary, c.depth, initial, "none", dropout=c.dropout, site=next(sites), deviation=deviation)
 
-        def recurrent(inputs: int, units: int, both: bool) -> Recurrent:
-            return Recurrent(c.cell, inputs, units, initial, c.layers, both, c.activation, c.dropout, sites)
+    def _recurrent(
+        self, inputs: int, units: int, initial: Initializer, sites: itertools.count[int], both: bool = False
+    ) -> Recurrent:
+        c = self.configuration
+        return Recurrent(c.cell, inputs, units, initial, c.layers, both, c.activation, c.dropout, sites)
 
-        self.source_embedding = embedding(c.source_vocabulary)
-        self.encoder = recurrent(c.depth, c.units // 2 if c.bidirectional else c.units, c.bidirectional)
-        self.reference_embedding = embedding(c.target_vocabulary)
-        self.decoder = recurrent(c.depth if c.context == "initial" else c.depth + c.units, c.units, False)
+    def _build_decoder(self, initial: Initializer, sites: itertools.count[int]) -> None:
+        c = self.configuration
+        self.reference_embedding = self._embedding(c.target_vocabulary, initial, sites)
+        inputs = c.depth if c.context == "initial" else c.depth + c.units
+        self.decoder = self._recurrent(inputs, c.units, initial, sites)
         if c.context == "attention":
             self.decoder = AttentionalDecoder(self.decoder, ScoredAttention(c.score, c.units, c.units, initial))
         self.output = Perceptron(2 * c.units if c.context == "every_step" else c.units, c.target_vocabulary, initial)
         self.output_site = next(sites)
-        self._bind()
 
     def __call__(self, batch: Batch, run: ForwardContext | None = None) -> Value:
         """Logits [N, V] for every reference position of a batch of pairs."""
@@ -152,20 +162,6 @@ class EncoderDecoder(Network):
             s, _ = self.decoder(y, batch.offsets, run, states, first_row=batch.first_row)
         dropout = run.dropout(self.configuration.dropout, self.output_site, batch.first_row)
         return (s if dropout is None else drop(s, dropout=dropout)), self.output
-
-    def _encode(self, source: Batch, run: ForwardContext) -> tuple[Value, list[State]]:
-        """Return the encoder's rows, and the state of each layer after the source."""
-        labels = source.labels[reversed_rows(source)] if self.configuration.reversed else source.labels
-        x = self.source_embedding(labels, source.positions, run, source.first_row)
-        return self.encoder(x, source.offsets, run, first_row=source.first_row)
-
-    def features(self, batch: Batch) -> tuple[Array, Array]:
-        """The encoder's rows of the sources, [N, m], and their mean for each source, [B, m]."""
-        source = batch if batch.source is None else batch.source
-        rows = value_of(self.plain._encode(source, ForwardContext())[0])
-        if self.configuration.reversed:
-            rows = rows[reversed_rows(source)]
-        return rows, value_of(mean_rows(rows, offsets=source.offsets))
 
     def encode(self, batch: Batch) -> RecurrentState:
         """Encode the sources (of a batch of pairs, too); return the first state for `step`."""
@@ -195,6 +191,36 @@ class EncoderDecoder(Network):
     def maximum_length(self) -> None:
         """None: there is no limit, because it has no positions."""
         return
+
+
+class EncoderDecoder(RecurrentDecoder):
+    """Source -> encoder; its last state, and with attention all of its rows, -> decoder -> one logit per label."""
+
+    configuration: RecurrentConfiguration
+
+    def __init__(self, configuration: RecurrentConfiguration, seed: int = 0, dtype: Any = np.float32) -> None:
+        c = self.configuration = configuration
+        check_memory(c.count(), dtype)
+        initial, sites = Initializer(seed, dtype), itertools.count()
+        self.source_embedding = self._embedding(c.source_vocabulary, initial, sites)
+        units = c.units // 2 if c.bidirectional else c.units
+        self.encoder = self._recurrent(c.depth, units, initial, sites, c.bidirectional)
+        self._build_decoder(initial, sites)
+        self._bind()
+
+    def _encode(self, source: Batch, run: ForwardContext) -> tuple[Value, list[State]]:
+        """Return the encoder's rows, and the state of each layer after the source."""
+        labels = source.labels[reversed_rows(source)] if self.configuration.reversed else source.labels
+        x = self.source_embedding(labels, source.positions, run, source.first_row)
+        return self.encoder(x, source.offsets, run, first_row=source.first_row)
+
+    def features(self, batch: Batch) -> tuple[Array, Array]:
+        """The encoder's rows of the sources, [N, m], and their mean for each source, [B, m]."""
+        source = batch if batch.source is None else batch.source
+        rows = value_of(self.plain._encode(source, ForwardContext())[0])
+        if self.configuration.reversed:
+            rows = rows[reversed_rows(source)]
+        return rows, value_of(mean_rows(rows, offsets=source.offsets))
 
     def attention(self, batch: Batch) -> dict[str, Array]:
         """Return the attention weights, [B, 1, Tq, Tk], by layer name; empty without attention."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from dragoman.networks.blocks import BlockSettings
     from dragoman.networks.encoder import EncoderConfiguration
     from dragoman.networks.encoder_decoder import RecurrentConfiguration
+    from dragoman.networks.image_decoders import ConvolutionalDecoderConfiguration, PatchTransformerConfiguration
     from dragoman.networks.language_model import LanguageModelConfiguration
     from dragoman.networks.recurrent_models import (
         RecurrentEncoderConfiguration,
@@ -53,6 +55,15 @@ def count_language_model(c: LanguageModelConfiguration) -> int:
     """p, the number of parameters of a LanguageModel."""
     embedding = c.vocabulary * _own_columns(c) + _positions(c)
     return embedding + _stack(c) + _output(c.depth, c.vocabulary, tied=c.tied == "output")
+
+
+def count_patch_transformer(c: PatchTransformerConfiguration) -> int:
+    """p, the number of parameters of a PatchTransformer."""
+    d, seen = c.depth, c.encoder()
+    patches = (c.inputs + 1) * d + _positions(seen)
+    captions = c.target_vocabulary * _own_columns(c) + _positions(c)
+    stacks = _stack(seen) + _stack(c) + c.layers * (_attention(c) + 2 * d)
+    return patches + captions + stacks + _output(d, c.target_vocabulary, tied=c.tied != "none")
 
 
 def _attention(c: BlockSettings) -> int:
@@ -111,6 +122,16 @@ def count_recurrent_language_model(c: RecurrentLanguageModelConfiguration) -> in
     """p, the number of parameters of a RecurrentLanguageModel."""
     cells = _cell(c.cell, c.depth, c.units) + (c.layers - 1) * _cell(c.cell, c.units, c.units)
     return c.vocabulary * c.depth + cells + _output(c.units, c.vocabulary, tied=c.tied == "output")
+
+
+def count_convolutional_decoder(c: ConvolutionalDecoderConfiguration) -> int:
+    """p, the number of parameters of a ConvolutionalDecoder."""
+    m, d, window = c.units, c.depth, c.window**2
+    convolutions = sum((window * a + 1) * b for a, b in pairwise((c.channels, *c.filters)))
+    decoder = _cell(c.cell, d, m) + (c.layers - 1) * _cell(c.cell, m, m)
+    return (
+        convolutions + c.states * (c.flat + 1) * m + decoder + c.target_vocabulary * d + _output(m, c.target_vocabulary)
+    )
 
 
 def _cell(kind: str, inputs: int, units: int) -> int:

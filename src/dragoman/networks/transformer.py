@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -12,11 +13,12 @@ from pydantic import Field, model_validator
 from dragoman.batch import Batch
 from dragoman.errors import ShapeError
 from dragoman.graph import Array, Value, value_of
-from dragoman.layers import CrossKV, ForwardContext, Initializer, KVCache, Perceptron
+from dragoman.layers import CrossKV, Embedding, ForwardContext, Initializer, KVCache, Normalization, Perceptron
 from dragoman.networks.blocks import (
     BlockSettings,
     DecoderBlock,
     EncoderBlock,
+    Packed,
     Stream,
     finish,
     new_embedding,
@@ -84,28 +86,31 @@ class TransformerState:
         )
 
 
-class Transformer(Network):
-    """Source -> encoders; reference -> decoders, which look at the last encoder's output; -> one logit per label.
+class TransformerDecoder(Network):
+    """The decoder: reference -> decoder blocks, which look at the rows of a source -> one logit per label.
 
-    Every decoder uses the last encoder's output (Observation 3.4). Pre-norm adds one final normalization to each
-    stack, because its residual stream is never normalized otherwise.
+    Subclasses make those rows from sentences, or from images. They build their encoder first, and then the decoder.
     """
 
-    def __init__(self, configuration: TransformerConfiguration, seed: int = 0, dtype: Any = np.float32) -> None:
-        c = configuration
-        check_memory(c.count(), dtype, constants=2 * c.constants())
-        initial, sites = Initializer(seed, dtype), itertools.count()
-        self.configuration = c
-        self.source_embedding = new_embedding(c, c.source_vocabulary, initial, sites)
-        self.encoder = one_bias([EncoderBlock(c, initial, sites) for _ in range(c.layers)])
-        self.encoder_normalization = new_normalization(c, initial, sites) if c.block == "pre" else None
-        shared = self.source_embedding.table if c.tied == "all" else None
+    configuration: Any
+    encoder: list[EncoderBlock]
+    reference_embedding: Embedding
+    decoder: list[DecoderBlock]
+    decoder_normalization: Normalization | None
+    output: Perceptron
+
+    @abstractmethod
+    def _encode(self, source: Batch, run: ForwardContext) -> tuple[Value, Packed]:
+        """The rows [N, d] that the decoder looks at, and where those of each source begin."""
+
+    def _build_decoder(
+        self, c: Any, initial: Initializer, sites: itertools.count[int], shared: Value | None = None
+    ) -> None:
         self.reference_embedding = new_embedding(c, c.target_vocabulary, initial, sites, shared)
         self.decoder = one_bias([DecoderBlock(c, initial, sites) for _ in range(c.layers)])
         self.decoder_normalization = new_normalization(c, initial, sites) if c.block == "pre" else None
         table = None if c.tied == "none" else self.reference_embedding.table
         self.output = Perceptron(c.depth, c.target_vocabulary, initial, table=table)
-        self._bind()
 
     def __call__(self, batch: Batch, run: ForwardContext | None = None) -> Value:
         """Logits [N, V] for every reference position of a batch of pairs, all in one pass."""
@@ -115,35 +120,30 @@ class Transformer(Network):
     def before_output(self, batch: Batch, run: ForwardContext | None = None) -> tuple[Value, Perceptron]:
         """What the last layer reads, [N, d], and that layer."""
         run = run or ForwardContext()
-        source = batch.source
-        if source is None:
+        if batch.source is None:
             raise ShapeError("a Transformer reads pairs: the batch has no source; build it with Batch.pairs")
-        memory = self._encode(source, run)
+        memory, source = self._encode(batch.source, run)
         stream = Stream(self.reference_embedding(batch.labels, batch.positions, run, batch.first_row))
         for block in self.decoder:
             stream = block(stream, batch, memory, source, run)
         return finish(self.decoder_normalization, stream, run, batch.first_row), self.output
 
-    def _encode(self, source: Batch, run: ForwardContext) -> Value:
-        stream = Stream(self.source_embedding(source.labels, source.positions, run, source.first_row))
-        for block in self.encoder:
-            stream = block(stream, source, run)
-        return finish(self.encoder_normalization, stream, run, source.first_row)
-
     def features(self, batch: Batch) -> tuple[Array, Array]:
         """The last encoder's rows of the sources, [N, d], and their mean for each source, [B, d]."""
-        source = batch if batch.source is None else batch.source
-        rows = value_of(self.plain._encode(source, ForwardContext()))
+        memory, source = self.plain._encode(batch if batch.source is None else batch.source, ForwardContext())
+        rows = value_of(memory)
         return rows, value_of(mean_rows(rows, offsets=source.offsets))
 
     def encode(self, batch: Batch) -> TransformerState:
         """Encode the sources (of a batch of pairs, too); return the first state for `step`."""
-        source = batch if batch.source is None else batch.source
         plain = self.plain
-        memory = value_of(plain._encode(source, ForwardContext()))
+        rows, source = plain._encode(batch if batch.source is None else batch.source, ForwardContext())
+        memory = value_of(rows)
         return TransformerState(
             tuple(block.cross_attention.remember(memory, source.offsets) for block in plain.decoder),
-            tuple(KVCache.empty(len(source), self.configuration.depth, memory.dtype) for _ in plain.decoder),
+            tuple(
+                KVCache.empty(len(source.offsets) - 1, self.configuration.depth, memory.dtype) for _ in plain.decoder
+            ),
             0,
         )
 
@@ -164,7 +164,8 @@ class Transformer(Network):
     @property
     def maximum_length(self) -> int | None:
         """The number of positions, if it is limited, else None."""
-        return self.configuration.maximum_length
+        length: int | None = self.configuration.maximum_length
+        return length
 
     def alignment(self, batch: Batch) -> Array:
         """Return [B, Tq, Tk], the attention from reference to source: last decoder, mean of all heads."""
@@ -179,3 +180,30 @@ class Transformer(Network):
         for i in range(len(self.decoder)):
             names += [f"decoder.{i}.self_attention", f"decoder.{i}.cross_attention"]
         return dict(zip(names, maps, strict=True))
+
+
+class Transformer(TransformerDecoder):
+    """Source -> encoders; reference -> decoders, which look at the last encoder's output; -> one logit per label.
+
+    Every decoder uses the last encoder's output (Observation 3.4). Pre-norm adds one final normalization to each
+    stack, because its residual stream is never normalized otherwise.
+    """
+
+    configuration: TransformerConfiguration
+
+    def __init__(self, configuration: TransformerConfiguration, seed: int = 0, dtype: Any = np.float32) -> None:
+        c = configuration
+        check_memory(c.count(), dtype, constants=2 * c.constants())
+        initial, sites = Initializer(seed, dtype), itertools.count()
+        self.configuration = c
+        self.source_embedding = new_embedding(c, c.source_vocabulary, initial, sites)
+        self.encoder = one_bias([EncoderBlock(c, initial, sites) for _ in range(c.layers)])
+        self.encoder_normalization = new_normalization(c, initial, sites) if c.block == "pre" else None
+        self._build_decoder(c, initial, sites, self.source_embedding.table if c.tied == "all" else None)
+        self._bind()
+
+    def _encode(self, source: Batch, run: ForwardContext) -> tuple[Value, Packed]:
+        stream = Stream(self.source_embedding(source.labels, source.positions, run, source.first_row))
+        for block in self.encoder:
+            stream = block(stream, source, run)
+        return finish(self.encoder_normalization, stream, run, source.first_row), source

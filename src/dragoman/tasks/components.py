@@ -35,7 +35,7 @@ from dragoman.training.step import StepSettings
 
 EVALUATED = 128  # sentences per batch in evaluations
 PARTS_OF = {
-    "encoder": ("source_embedding", "encoder", "encoder_normalization"),
+    "encoder": ("source_embedding", "patch_embedding", "encoder", "encoder_normalization", "first_state"),
     "decoder": ("reference_embedding", "decoder", "decoder_normalization", "output"),
     "output": ("output",),
 }

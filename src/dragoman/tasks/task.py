@@ -32,6 +32,7 @@ TASKS = {  # where each is registered, by name
     "classification": "dragoman.tasks.classification.task",
     "regression": "dragoman.tasks.regression.task",
     "tagging": "dragoman.tasks.tagging.task",
+    "captioning": "dragoman.tasks.captioning.task",
     "image-classification": "dragoman.tasks.image_classification.task",
 }
 DEFAULT = "translation"

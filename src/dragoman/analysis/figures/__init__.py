@@ -8,6 +8,7 @@ from dragoman.analysis.figures.confusion import confusion_figure
 from dragoman.analysis.figures.embedding import embedding_figure, principal_plane
 from dragoman.analysis.figures.gradients import gradients_figure
 from dragoman.analysis.figures.history import history_figure
+from dragoman.analysis.figures.image_attention import words_figure
 from dragoman.analysis.figures.positions import distances_figure, positions_figure
 from dragoman.analysis.figures.recurrent import recurrent_figure
 
@@ -26,4 +27,5 @@ __all__ = [
     "principal_plane",
     "recurrent_figure",
     "save_figure",
+    "words_figure",
 ]

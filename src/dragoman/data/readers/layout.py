@@ -11,12 +11,13 @@ from dragoman.data.records import ReadErrors, Record
 from dragoman.data.source import LONGEST_LINE, Source
 from dragoman.errors import ConfigurationError
 
-Kind = Literal["pairs", "text", "labelled", "tagged"]
+Kind = Literal["pairs", "text", "labelled", "tagged", "captions"]
 FIELDS: dict[Kind, tuple[str, ...]] = {
     "pairs": ("source", "target"),
     "text": ("text",),
     "labelled": ("label", "text"),
     "tagged": ("words", "tags"),  # each between tabs
+    "captions": ("image", "caption"),
 }
 ALSO_CALLED = {"target": "reference"}  # the name in version 0.1.0; still read if no columns are chosen
 
@@ -25,7 +26,8 @@ ALSO_CALLED = {"target": "reference"}  # the name in version 0.1.0; still read i
 class Layout:
     """The fields of a record and their columns.
 
-    kind       pairs (source, target), text alone, labelled text (label, text), or sentences (words, tags)
+    kind       pairs (source, target), text alone, labelled text (label, text), sentences (words, tags), or
+               captions (image, caption)
     columns    TSV, CSV and Parquet: the columns of the fields, by number from 0 or by the name in the header; JSON
                Lines: the keys. None: those named like the fields, in JSON Lines, Parquet and tables with a header
                (`reference` is read as `target`); otherwise the first ones. In JSON Lines and Parquet a dotted name

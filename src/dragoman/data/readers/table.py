@@ -137,5 +137,5 @@ def list_names(names: Sequence[str]) -> str:
     return f"{shown} and {len(names) - 12} more" if len(names) > 12 else shown
 
 
-TSV = Format("tsv", ("tsv", "tab", "txt"), ("pairs", "text", "labelled"), read_tsv)
+TSV = Format("tsv", ("tsv", "tab", "txt"), ("pairs", "text", "labelled", "captions"), read_tsv)
 CSV = Format("csv", ("csv",), ("pairs", "text", "labelled"), read_csv)
