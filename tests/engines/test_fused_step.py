@@ -76,6 +76,20 @@ def test_the_gradient_is_that_of_the_graph(numba: None, settings: dict[str, Any]
         assert gradient.tobytes() == reference.tobytes()
 
 
+@pytest.mark.parametrize("lengths", [(40, 50), (64, 20), (10, 33)])
+def test_the_gradient_is_that_of_the_graph_for_long_sentences(numba: None, lengths: tuple[int, int]) -> None:
+    """Sentences that attention handles in blocks, beside short ones: the bits are those of the graph."""
+    rng = np.random.default_rng(0)
+    network, run = made(positions="relative", heads=2, dropout=0.2), ForwardContext(DropoutKey(5, 6))
+    sources, references = ([rng.integers(4, 30, n) for n in (longest, 5, 31, 32)] for longest in lengths)
+    pairs = Batch.pairs(sources, references)
+    assert fused(network, pairs, run) is not None
+    loss, gradient = INDEX.differentiate(network, pairs, run)
+    expected, reference = through_the_graph(network, pairs, run)
+    assert loss.error == expected.error
+    assert gradient.tobytes() == reference.tobytes()
+
+
 def test_the_gradient_is_that_of_double_precision(numba: None) -> None:
     """The graph in double precision is checked numerically elsewhere."""
     settings: dict[str, Any] = {"block": "pre", "positions": "relative", "activation": "gelu"}

@@ -18,7 +18,7 @@ from dragoman.engines.numba.gemm.gemm import NOT_TRANSPOSED
 from dragoman.engines.numba.jit import DONE, address_of, caller_of, device_function, indirect_kernel, kernel
 from dragoman.engines.numba.kernels import linear as linear_kernels
 from dragoman.engines.numba.kernels import row_kernels
-from dragoman.engines.numba.kernels.attention import simd
+from dragoman.engines.numba.kernels.attention import blocked, blocked_backward, simd
 from dragoman.engines.numba.kernels.attention.arguments import AttentionSpec, Columns
 from dragoman.engines.numba.kernels.row_kernels import GOLDEN, DropoutMask, mix
 from dragoman.engines.numba.threads.spin_gate import acquire, release
@@ -51,6 +51,11 @@ TARGETS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     ),
     "attend": (simd.attend, (None, *ATTENTION, VECTOR)),
     "attend_backward": (simd.attend_backward, (None, *ATTENTION, VECTOR, VECTOR, VECTOR, MATRIX, VECTOR)),
+    "attend_long": (blocked.attend, (INTEGER, *ATTENTION)),
+    "attend_long_backward": (
+        blocked_backward.attend_backward,
+        (INTEGER, *ATTENTION, VECTOR, VECTOR, VECTOR, MATRIX),
+    ),
 }
 
 
@@ -67,6 +72,7 @@ _linear, _linear_backward, _embed = _caller("linear"), _caller("linear_backward"
 _normalize, _add_normalize = _caller("normalize"), _caller("add_normalize")
 _normalize_backward = _caller("normalize_backward")
 _attend, _attend_backward = _caller("attend"), _caller("attend_backward")
+_attend_long, _attend_long_backward = _caller("attend_long"), _caller("attend_long_backward")
 
 
 def _pointer(element: Any) -> Any:
@@ -174,17 +180,21 @@ def attention_arguments(a: Any, f: Any) -> Any:
 
 @indirect_kernel
 def attend(head_vectors: Any, a: Any, f: Any) -> Any:
-    """a: as in attention_arguments, then workspace"""
-    return _attend(a[0], (head_vectors, *attention_arguments(a, f), vector(a[23:])))
+    """a: as in attention_arguments, then workspace and the address of attend_long (0: all sequences are short)"""
+    given = attention_arguments(a, f)
+    done = _attend(a[0], (head_vectors, *given, vector(a[23:])))
+    return _attend_long(a[25], (8 * len(head_vectors), *given)) if a[25] != 0 and done == DONE else done
 
 
 @indirect_kernel
 def attend_backward(head_vectors: Any, a: Any, f: Any) -> Any:
-    """a: as in attention_arguments, then workspace, dout, dq, dk, dbias"""
+    """a: as in attention_arguments, then workspace, dout, dq, dk, dbias and the address of attend_long_backward"""
     dbias = matrix(a[31:])
     dbias[:] = 0
     deltas = vector(a[25:]), vector(a[27:]), vector(a[29:]), dbias
-    return _attend_backward(a[0], (head_vectors, *attention_arguments(a, f), *deltas, vector(a[23:])))
+    given = *attention_arguments(a, f), *deltas
+    done = _attend_backward(a[0], (head_vectors, *given, vector(a[23:])))
+    return _attend_long_backward(a[34], (8 * len(head_vectors), *given)) if a[34] != 0 and done == DONE else done
 
 
 @indirect_kernel
@@ -208,6 +218,12 @@ def addresses(vectors: int) -> dict[str, tuple[int, int]]:
         own = address_of(TARGETS[name][0], _kinds(name, head_vectors)) if name in TARGETS else 0
         found[name] = address_of(call, (head_vectors, INTEGERS, VECTOR)), own
     return found
+
+
+@functools.cache
+def long_addresses() -> dict[str, int]:
+    """The addresses of the kernels for long sequences, by name; compiled when a batch first has one."""
+    return {name: address_of(*TARGETS[name]) for name in ("attend_long", "attend_long_backward")}
 
 
 _call = caller_of(lambda head_vectors: (head_vectors, INTEGERS, VECTOR))

@@ -164,7 +164,7 @@ class LayerStack:
             self._multiply(row, columns.CROSS_QUERY, x, kept["q"])
             self._multiply(row, columns.CROSS, self.memory, kept["k"])
         kept["seen"], kept["lse"] = self._buffer(d), self._buffer(h)
-        self.tape.call("attend", *self._attention(s), self._work(2), floats=(self._factor,))
+        self.tape.call("attend", *self._attention(s), self._work(2), symbol("attend_long"), floats=(self._factor,))
         projection = columns.PROJECTION if kind == "own" else columns.CROSS_PROJECTION
         self._multiply(row, projection, kept["seen"], self.update)
 
@@ -256,7 +256,8 @@ class LayerStack:
             dbias = self.tape.buffer(distances.rows, distances.columns)
             self.sums.append(Sum(row[columns.DISTANCES], dbias, False))
         deltas = dseen.flat, dq.flat, dk.flat, dbias
-        self.tape.call("attend_backward", *self._attention(s), self._work(4), *deltas, floats=(self._factor,))
+        given = *self._attention(s), self._work(4), *deltas, symbol("attend_long_backward")
+        self.tape.call("attend_backward", *given, floats=(self._factor,))
         self.tape.release(kept["q"])
         if own:
             self._multiply_backward(row, columns.ATTENTION, x, dq, dx)

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from dragoman.engines.fused_step import Sequences
-from dragoman.engines.numba.fused_step.kernel_calls import addresses, run
+from dragoman.engines.numba.fused_step.kernel_calls import addresses, long_addresses, run
 from dragoman.engines.numba.fused_step.layers import LayerStack
 from dragoman.engines.numba.fused_step.tape import LINE, SIZE, SYMBOLS, Matrix, Tape, symbol
 from dragoman.engines.numba.gemm.gemm import gemm_addresses
+from dragoman.engines.numba.kernels.attention.arguments import LONG
 from dragoman.engines.numba.ops.attention import head_vectors_of
 from dragoman.engines.transformer_spec import ModelSpec
 from dragoman.graph import Array
@@ -108,6 +109,9 @@ class ProgramRun:
             "source_added_rows": len(spec.source_positions),
             "attention_work": _address(self.attention_work),
             "key": 0 if noise is None else noise.key,
+            "attend_long": 0,
+            "attend_long_backward": 0,
+            **(long_addresses() if longest >= LONG else {}),
         }
         self.arguments = program.arguments @ np.array([values[name] for name in SYMBOLS], np.int64)
         places = self.arguments[program.count :].reshape(-1, 2)

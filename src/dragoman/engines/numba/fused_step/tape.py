@@ -13,9 +13,11 @@ import numpy as np
 from dragoman.graph import Array
 
 # one: the constant 1; m, n: rows of sources and of references; work: address of the buffers; attention_work: address of
-# the workspace of attention; added: address of the rows added as positions; key: of the dropout of this step
+# the workspace of attention; added: address of the rows added as positions; key: of the dropout of this step;
+# attend_long, attend_long_backward: addresses of these kernels, 0 if all sequences of the batch are short
 _SYMBOLS = "one work theta n m sequences longest labels offsets first_row source_labels source_offsets source_row"
-SYMBOLS = (*_SYMBOLS.split(), "added", "added_rows", "source_added", "source_added_rows", "attention_work", "key")
+_SYMBOLS += " added added_rows source_added source_added_rows attention_work key attend_long attend_long_backward"
+SYMBOLS = tuple(_SYMBOLS.split())
 SIZE = 4  # bytes of a float32
 LINE = 16  # float32 per cache line: matrices begin at a multiple of it
 

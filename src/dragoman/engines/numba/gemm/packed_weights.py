@@ -65,6 +65,12 @@ def round_up_to_panel(columns: Any) -> Any:
 
 
 @device_function
+def row_stride(columns: Any) -> Any:
+    """A row stride of an odd number of panels; rows at a power of 2 would share few cache sets."""
+    return ((columns + PANEL - 1) // PANEL | 1) * PANEL
+
+
+@device_function
 def pack_padded(w: Any, w0: Any, ws: Any, k: Any, n: Any, panels: Any, p0: Any) -> None:
     """Pack all columns of w [k, n]; the last panel is padded with zeros."""
     whole = n - n % PANEL

@@ -1,4 +1,6 @@
-"""Registers attention: the SIMD kernels for float32 heads whose width is a multiple of 8, else the scalar ones."""
+"""Registers attention: blocks for long float32 sequences, the SIMD kernels for shorter ones if the width of a head is a
+multiple of 8, else the scalar ones. Each sequence goes to one of them by its own length.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from dragoman import operations
-from dragoman.engines.numba.kernels.attention import additive, scalar, simd
+from dragoman.engines.numba.kernels.attention import additive, blocked, blocked_backward, scalar, simd
+from dragoman.engines.numba.kernels.attention.arguments import LONG
 from dragoman.engines.numba.ops.arguments import longest_of, matrices, packed
 from dragoman.graph import Array, Backward
 
@@ -105,6 +108,14 @@ def head_vectors_of(width: int) -> tuple[int, ...]:
     return (0,) * (width // 8)
 
 
+def kinds_of_sequences(offsets: Array, memory_offsets: Array, longest: int) -> tuple[bool, bool]:
+    """Whether some sequences are long (`is_long`), and whether some are not; longest: the most keys"""
+    if longest < LONG:
+        return False, True
+    long = np.minimum(np.diff(offsets), np.diff(memory_offsets)) >= LONG
+    return bool(long.any()), not long.all()
+
+
 def _longest_fit(q: Array, k: Array, depth: int, offsets: Array, memory_offsets: Array, heads: int) -> int:
     """The length of the longest sequence of k; -1 if the kernels do not support these arguments."""
     if not matrices(q, k) or heads < 1 or depth % heads or len(offsets) != len(memory_offsets):
@@ -145,27 +156,29 @@ def _attend(
     y, lse = np.empty((len(q), depth), kind), np.empty((len(q), heads), kind)
     wide = kind == np.float32 and width % 8 == 0
 
-    def shaped(matrix: Array) -> Array:
-        """Flat for the SIMD kernels."""
-        return matrix.reshape(-1) if wide else matrix
-
-    columns = (shaped(q), 0, q.shape[1]), (shaped(kv), k0, kv.shape[1])  # Columns
-    if wide:
+    has_long, has_short = kinds_of_sequences(ends, memory_ends, longest) if kind == np.float32 else (False, True)
+    columns = (q, 0, q.shape[1]), (kv, k0, kv.shape[1])  # Columns
+    flat_columns = tuple((matrix.reshape(-1), *places) for matrix, *places in columns)
+    if has_short and wide:
         work = np.empty(longest * (2 * width + 1), kind)
-        simd.forward(head_vectors_of(width), *columns, spec, shaped(y), lse, work)
-    else:
+        simd.forward(head_vectors_of(width), *flat_columns, spec, y.reshape(-1), lse, work)
+    elif has_short:
         scalar.forward(width, *columns, spec, y, lse, np.empty((width + 1, longest), kind))
+    if has_long:
+        blocked.forward(width, *flat_columns, spec, y.reshape(-1), lse)
 
     def backward_parts(dy: Array, dq: Array, dkv: Array) -> Array | None:
         """Write dq and dkv; returns the derivative of the bias."""
-        dbias = np.zeros_like(added)
-        deltas = shaped(np.ascontiguousarray(dy)), shaped(dq), shaped(dkv), dbias
-        if wide:
+        dbias, deltas = np.zeros_like(added), (np.ascontiguousarray(dy), dq, dkv)
+        flat = y.reshape(-1), lse, *(matrix.reshape(-1) for matrix in deltas), dbias
+        if has_short and wide:
             work = np.empty(longest * (4 * width + 2), kind)
-            simd.backward(head_vectors_of(width), *columns, spec, shaped(y), lse, *deltas, work)
-        else:
+            simd.backward(head_vectors_of(width), *flat_columns, spec, *flat, work)
+        elif has_short:
             work = np.empty((2 * width + 2, longest), kind)
-            scalar.backward(width, *columns, spec, y, lse, *deltas, work)
+            scalar.backward(width, *columns, spec, y, lse, *deltas, dbias, work)
+        if has_long:
+            blocked_backward.backward(width, *flat_columns, spec, *flat)
         return None if bias is None else dbias
 
     return y, backward_parts

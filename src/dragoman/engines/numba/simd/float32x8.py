@@ -102,6 +102,16 @@ def broadcast(typing: Any, x: Any) -> Any:
 
 
 @intrinsic  # type: ignore[untyped-decorator]
+def add(typing: Any, a: Any, b: Any) -> Any:
+    """a + b"""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.fadd(*arguments)
+
+    return float32x8(float32x8, float32x8), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
 def multiply_add(typing: Any, a: Any, b: Any, c: Any) -> Any:
     """a * b + c, rounded once."""
 
@@ -109,6 +119,20 @@ def multiply_add(typing: Any, a: Any, b: Any, c: Any) -> Any:
         return build_multiply_add(builder, *arguments)
 
     return float32x8(float32x8, float32x8, float32x8), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def first_lanes(typing: Any, a: Any, count: Any, b: Any) -> Any:
+    """The first `count` lanes of a, the others of b; count may be negative or larger than 8."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        a, count, b = arguments
+        kind = ir.VectorType(cgutils.intp_t, WIDTH)
+        one = builder.insert_element(ir.Constant(kind, ir.Undefined), count, cgutils.int32_t(0))
+        counts = builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(cgutils.int32_t, WIDTH), [0] * WIDTH))
+        return builder.select(builder.icmp_signed("<", ir.Constant(kind, list(range(WIDTH))), counts), a, b)
+
+    return float32x8(float32x8, types.intp, float32x8), generate
 
 
 @intrinsic  # type: ignore[untyped-decorator]

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from dragoman.engines.numba.jit import inlined
 from dragoman.graph import Array
+
+LONG = 32  # queries and keys from which `blocked` is faster; at least 20, so that fives and sixes make up any number
+
+
+@inlined
+def is_long(rows: Any, keys: Any) -> Any:
+    """Whether `blocked` handles a sequence. Its own length alone decides, so its bits are the same in any batch."""
+    return rows >= LONG and keys >= LONG
 
 
 class Columns(NamedTuple):

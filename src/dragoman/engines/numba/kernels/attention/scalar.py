@@ -13,10 +13,12 @@ from typing import Any
 import numpy as np
 
 from dragoman.engines.numba.jit import device_function, kernel
-from dragoman.engines.numba.kernels.attention.arguments import AttentionSpec, Columns
+from dragoman.engines.numba.kernels.attention.arguments import AttentionSpec, Columns, is_long
 from dragoman.engines.numba.kernels.attention.simd import bias_column
 from dragoman.engines.numba.simd.elementwise import exponential, maximum
 from dragoman.engines.numba.threads.spin_gate import acquire, release
+
+SINGLE = 4  # bytes
 
 
 @device_function
@@ -41,7 +43,7 @@ def forward(W: Any, queries: Columns, keys_values: Columns, spec: AttentionSpec,
     for s in range(offsets.shape[0] - 1):
         first, rows = offsets[s], offsets[s + 1] - offsets[s]
         m0, keys = memory_offsets[s], memory_offsets[s + 1] - memory_offsets[s]
-        for r in range(heads):
+        for r in range(0 if q.itemsize == SINGLE and is_long(rows, keys) else heads):
             transpose_head(kv, m0, keys, k0 + r * W, W, kt)
             for i in range(rows):
                 limit = min(i + 1, keys) if causal else keys
@@ -106,7 +108,7 @@ def backward(
     for s in range(offsets.shape[0] - 1):
         first, rows = offsets[s], offsets[s + 1] - offsets[s]
         m0, keys = memory_offsets[s], memory_offsets[s + 1] - memory_offsets[s]
-        for r in range(heads):
+        for r in range(0 if q.itemsize == SINGLE and is_long(rows, keys) else heads):
             transpose_head(kv, m0, keys, k0 + r * W, W, kt)
             transpose_head(kv, m0, keys, v0 + r * W, W, vt)
             for j in range(keys):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dragoman.engines.numba.jit import DONE, device_function, indirect_kernel, inlined, kernel
-from dragoman.engines.numba.kernels.attention.arguments import AttentionSpec, Columns
+from dragoman.engines.numba.kernels.attention.arguments import AttentionSpec, Columns, is_long
 from dragoman.engines.numba.simd.elementwise import exponential, maximum
 from dragoman.engines.numba.simd.float32x8 import broadcast, horizontal_sum, load, multiply_add, store, store_sums
 from dragoman.engines.numba.threads.spin_gate import acquire, release
@@ -155,7 +155,7 @@ def attend(
     for s in range(offsets.shape[0] - 1):
         first, rows = offsets[s], offsets[s + 1] - offsets[s]
         m0, keys = memory_offsets[s], memory_offsets[s + 1] - memory_offsets[s]
-        for r in range(heads):
+        for r in range(0 if is_long(rows, keys) else heads):
             kt = m0 * kvs + k0 + r * W
             copy_rows(head_vectors, kv, kt, kvs, keyed, 0, W, keys)
             copy_rows(head_vectors, kv, kt + depth, kvs, valued, 0, W, keys)
@@ -246,7 +246,7 @@ def attend_backward(
     for s in range(offsets.shape[0] - 1):
         first, rows = offsets[s], offsets[s + 1] - offsets[s]
         m0, keys = memory_offsets[s], memory_offsets[s + 1] - memory_offsets[s]
-        for r in range(heads):
+        for r in range(0 if is_long(rows, keys) else heads):
             kt = m0 * kvs + k0 + r * W
             vt = kt + depth
             copy_rows(head_vectors, kv, kt, kvs, keyed, 0, W, keys)
