@@ -39,6 +39,7 @@ GROUPS: dict[str, list[tuple[str, str]]] = {
         ("operations/word_vectors.py", "operations/test_word_vectors.py tasks/vectors"),
         ("operations/vector_steps.py", "operations/test_word_vectors.py engines/test_word_vectors.py tasks/vectors"),
         ("operations/dropout.py", "operations/test_dropout.py layers/test_dropout_in_layers.py operations"),
+        ("operations/pooling.py", "operations/test_pooling.py operations/test_contract.py"),
         ("operations/errors.py", "operations/test_errors.py operations/test_contract.py loss operations"),
         (
             "operations",
@@ -94,6 +95,21 @@ GROUPS: dict[str, list[tuple[str, str]]] = {
         ("networks/tensors.py", "networks/test_storage.py training/test_checkpoints.py training/test_damage.py"),
         ("training/resuming.py", "training/test_resume.py training/test_damage.py training/test_checkpoints.py"),
         ("training/state.py", "training/test_damage.py training/test_resume.py"),
+    ],
+    "texts": [
+        ("networks/encoder.py", "networks/test_encoder.py"),
+        ("networks/language_model.py", "networks/test_language_model.py"),
+        ("data/labelled_texts.py", "data/test_labelled_texts.py tasks/classification"),
+        ("data/tagged_words.py", "data/test_tagged_words.py tasks/tagging"),
+        ("data/classes.py", "data/test_classes.py data/test_labelled_texts.py tasks/classification"),
+        ("data/text_files.py", "data/test_token_stream.py"),
+        ("data/token_stream.py", "data/test_token_stream.py tasks/language_model"),
+        ("data/stream_preparation.py", "data/test_token_stream.py tasks/language_model"),
+        ("data/windows.py", "data/test_token_stream.py tasks/language_model"),
+        ("analysis/classes.py", "analysis/test_classes.py tasks/classification"),
+        ("analysis/ngrams.py", "analysis/test_ngrams.py tasks/language_model"),
+        ("analysis/entities.py", "analysis/test_entities.py tasks/tagging"),
+        ("tasks/language_model/streaming.py", "tasks/language_model"),
     ],
 }
 
