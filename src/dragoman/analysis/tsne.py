@@ -38,13 +38,15 @@ def divergence(y: Array, *, similarities: Array) -> tuple[Array, Backward]:
     def backward(dvalue: Array) -> Array:
         """dKL/dy_i = 4 sum_j (p_ij - q_ij) w_ij (y_i - y_j)"""
         pull: Array = (p - q) * w
-        return 4 * dvalue * (pull.sum(axis=1)[:, None] * y - pull @ y)
+        dy: Array = 4 * dvalue * (pull.sum(axis=1)[:, None] * y - pull @ y)
+        return dy
 
     return np.asarray(value), backward
 
 
 def similarities(vectors: Array, perplexity: float) -> Array:
-    """[n, d] -> P [n, n]: p_j|i is a normal distribution around i with `perplexity` neighbours; P = (p_j|i + p_i|j)/2n."""
+    """[n, d] -> P [n, n], p_ij = (p_j|i + p_i|j) / 2n: p_j|i is a normal distribution around i, as wide as it takes to
+    have `perplexity` neighbours."""
     squares = (vectors * vectors).sum(axis=1)
     distances = np.maximum(squares[:, None] + squares[None] - 2 * vectors @ vectors.T, 0)
     np.fill_diagonal(distances, np.inf)

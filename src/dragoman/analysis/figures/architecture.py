@@ -60,6 +60,25 @@ def transformer_diagram(c: TransformerConfiguration, stacks: tuple[Stack, Stack]
     return diagram
 
 
+def block_diagrams(c: TransformerConfiguration) -> tuple[Diagram, Diagram]:
+    """One encoder block, and one decoder block that attends to z* (book, Figure 7.15)."""
+    found = []
+    for stack, entry in ((_encoder(c), "$a_{in}$"), (_decoder(c), "$a_{in}$")):
+        diagram = Diagram(gaps=(0.6, 0.28))
+        boxes = [part for sublayer in stack.sublayers for part in _around(c, sublayer)]
+        column(diagram, 0, boxes)
+        size = len(boxes) // len(stack.sublayers)
+        for row in range(0, len(boxes), size):
+            skip(diagram, 0, row, row + size - 1, "east")
+        ends(diagram, (entry,), len(boxes), "$a_{out}$")
+        names = [part.name for part in boxes]
+        if CROSS in names:
+            row = names.index(CROSS)
+            diagram.arrow(diagram.text("z", -1, row, "$z^*$", "of the encoder"), f"0.{row}")
+        found.append(diagram)
+    return found[0], found[1]
+
+
 def column(diagram: Diagram, side: int, boxes: list[Part]) -> list[str]:
     """Boxes from the bottom to the top, with arrows from each to the next; returns their names."""
     names = [diagram.box(f"{side}.{row}", side, row, part) for row, part in enumerate(boxes)]
@@ -142,4 +161,3 @@ def _around(c: TransformerConfiguration, sublayer: Part) -> list[Part]:
 def _boxes(stack: Stack, c: TransformerConfiguration) -> list[Part]:
     repeated = [part for sublayer in stack.sublayers for part in _around(c, sublayer)]
     return [*stack.entry, *repeated, *stack.end]
-

@@ -48,7 +48,9 @@ def attention_flow_diagram(layer: SelfAttention, x: Array, t: int) -> Diagram:
         diagram.arrow(f"alpha{tau}", f"times{tau}", (column, 3), sides=("north", "west"), **style)  # type: ignore[arg-type]
         sums.append((f"times{tau}", style, 0.8 + 4 * float(weights[tau - 1])))
         column += 2
-    diagram.box("sum", 0, 4, Part("addition", r"sum of $\alpha_\tau\, W_v\, x^{\langle \tau \rangle}$"), until=column - 1)
+    diagram.box(
+        "sum", 0, 4, Part("addition", r"sum of $\alpha_\tau\, W_v\, x^{\langle \tau \rangle}$"), until=column - 1
+    )
     for name, style, width in sums:
         diagram.arrow(name, "sum", sides=("north", "south"), width=width, **style)  # type: ignore[arg-type]
     diagram.arrow("sum", diagram.note("u", 0, 5, step_symbol("u", t), until=column - 1))

@@ -7,6 +7,7 @@ middles of the gaps between: column 0.25 is where column 0 ends, and row 1.5 lie
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -125,9 +126,7 @@ class Diagram:
         self.groups: list[Group] = []
         self.dots: list[tuple[Point, float]] = []
 
-    def box(
-        self, name: str, column: float, row: float, part: Part, copies: int = 1, until: float | None = None
-    ) -> str:
+    def box(self, name: str, column: float, row: float, part: Part, copies: int = 1, until: float | None = None) -> str:
         self.nodes[name] = Node(part, (column, row), "box", copies, until)
         return name
 
@@ -166,7 +165,7 @@ class Diagram:
 
     def chain(self, *names: str) -> None:
         """Arrows from each node to the next."""
-        for start, end in zip(names, names[1:], strict=False):
+        for start, end in itertools.pairwise(names):
             self.arrow(start, end)
 
     def frame(self, names: Iterable[str | Point], text: str = "", colour: str = "none") -> None:
@@ -191,7 +190,7 @@ class _Layout:
         wide = _sides([(node.cell[0], sizes[name][0]) for name, node in diagram.nodes.items() if node.until is None])
         reached = [column for node in diagram.nodes.values() for column in (node.cell[0], node.until or node.cell[0])]
         usual = sum(wide.values()) / max(len(wide), 1)  # of columns that have nothing but places between them
-        wide = {i: usual for i in range(math.floor(min(reached)), math.ceil(max(reached)) + 1)} | wide
+        wide = dict.fromkeys(range(math.floor(min(reached)), math.ceil(max(reached)) + 1), usual) | wide
         self.columns = _Axis(wide, diagram.gaps[0])
         high = _sides([(node.cell[1], sizes[name][1]) for name, node in diagram.nodes.items()])
         self.rows = _Axis(high, diagram.gaps[1])
@@ -265,7 +264,7 @@ class _Layout:
         name = f"{_named(arrow.start)} > {_named(arrow.end)}"
         picture.lines.append(Line(name, tuple(points), arrow.head, arrow.dashed, arrow.colour, arrow.width))
         if arrow.label:
-            first, second = max(zip(points, points[1:], strict=False), key=lambda ends: math.dist(*ends))
+            first, second = max(itertools.pairwise(points), key=lambda ends: math.dist(*ends))
             middle = ((first[0] + second[0]) / 2, (first[1] + second[1]) / 2)
             picture.words.append(Words(middle, arrow.label, DETAIL, "0.25", covering=True))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from dragoman.training import Stopping, train
 
 VOCABULARIES = 4562, 6134  # of the thesis
 LEXICON = ("deep", "engineering", "learning", "machine", "mathematical", "of", "statistics", "the")
-SENTENCE = "the mathematical engineering of deep learning".split()
+SENTENCE = ["the", "mathematical", "engineering", "of", "deep", "learning"]
 SPECIAL = ("[PAD]", "[UNK]", "[START]", "[END]")
 PAIRS = (
     ("we love deep learning", "nous aimons l' apprentissage en profondeur"),
@@ -48,7 +49,7 @@ def thesis_network(size: str = "small") -> Transformer:
     return Transformer(preset(size, *VOCABULARIES, normalization="outside"))
 
 
-def toy_network(**settings: object) -> RecurrentNetwork:
+def toy_network(**settings: Any) -> RecurrentNetwork:
     """The recurrent network of the book's toy example: p = q = 8, m = 20."""
     return RecurrentNetwork(RecurrentNetworkConfiguration(inputs=8, units=20, outputs=8, **settings), dtype=np.float64)
 
@@ -92,13 +93,13 @@ def small_translator() -> tuple[Transformer, Words, Words]:
     )
     network = Transformer(configuration)
     batch = Batch.pairs([source.encode(a) for a, _ in PAIRS], [reference.encode(b) for _, b in PAIRS])
-    train(network, itertools.repeat(batch), Adam(), Constant(0.005), Stopping(steps=60))
+    train(network, itertools.repeat(batch), Adam(), Constant(0.005), Stopping(steps=16))
     return network, source, reference
 
 
-def encoder_decoder(context: str, **settings: object) -> EncoderDecoder:
+def encoder_decoder(context: Any, **settings: Any) -> EncoderDecoder:
     """A GRU encoder-decoder, small enough to be read."""
-    given = {"depth": 16, "units": 32, "source_vocabulary": 40, "target_vocabulary": 50, **settings}
+    given: dict[str, Any] = {"depth": 16, "units": 32, "source_vocabulary": 40, "target_vocabulary": 50, **settings}
     return EncoderDecoder(RecurrentConfiguration(cell="gru", context=context, **given))
 
 

@@ -26,9 +26,10 @@ def embedding_diagram(layer: Embedding) -> Diagram:
     diagram = Diagram(gaps=(0.5, 0.3))
     diagram.text("labels", 0, -1, r"labels $x \in X_v^{\,n \times m}$")
     diagram.box("lookup", 0, 0, Part("embedding", r"Lookup  $\phi(x; W)$", f"$W$: $v$ = {vocabulary:,} × {depth}"))
-    scaled = rf"$\times\sqrt{{d}}$ = $\sqrt{{{depth}}}$ = {depth**0.5:.4g}"
-    diagram.box("scale", 0, 1, Part("addition", "Scale", scaled))
-    names = ["labels", "lookup", "scale"]
+    names = ["labels", "lookup"]
+    if layer.scale != 1:
+        scaled = rf"$\times\sqrt{{d}}$ = $\sqrt{{{layer.depth}}}$ = {layer.scale:.4g}"
+        names.append(diagram.box("scale", 0, 1, Part("addition", "Scale", scaled)))
     if layer.positions in (*SINUSOIDS, "learned"):
         if layer.position_table is None:
             positions = Part("plain", "Positional encoding  $PE$", SINUSOIDS[layer.positions])
@@ -100,12 +101,14 @@ def normalization_diagram(layer: Normalization) -> Diagram:
     """Mean and deviation of each row, then scale and shift (Figure 9)."""
     (depth,) = value_of(layer.gamma).shape
     inside = layer.form == "inside"
-    root = rf"\sqrt{{\sigma^2 + \epsilon}}" if inside else r"\sigma + \epsilon"
+    root = r"\sqrt{\sigma^2 + \epsilon}" if inside else r"\sigma + \epsilon"
     diagram = Diagram(gaps=(0.5, 0.32))
     diagram.text("x", 0, -1, f"$x$: {depth} columns")
     diagram.box("moments", 1, 0, Part("plain", r"$\mu(x)$,  $\sigma(x)$", f"over {depth} columns"))
     normal = rf"$\hat{{x}} = (x - \mu)\,/\,({root})$" if not inside else rf"$\hat{{x}} = (x - \mu)\,/\,{root}$"
-    diagram.box("normalize", 0, 1, Part("normalization", f"Normalization  {normal}", rf"$\epsilon$ = {layer.epsilon:g}"))
+    diagram.box(
+        "normalize", 0, 1, Part("normalization", f"Normalization  {normal}", rf"$\epsilon$ = {layer.epsilon:g}")
+    )
     affine = f"$\\gamma$, $\\beta$: {depth} + {depth} = {layer.count():,} parameters"
     diagram.box("affine", 0, 2, Part("perceptron", r"Affine  $\hat{x} \cdot \gamma + \beta$", affine))
     diagram.chain("x", "normalize", "affine", diagram.text("y", 0, 3, f"$y$: {depth} columns"))

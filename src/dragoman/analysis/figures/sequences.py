@@ -46,7 +46,8 @@ def sample_diagram(batch: Batch, network: Transformer, source_word: Words, refer
 
 def written_steps(network: Transformer, source: Array, most: int = 12) -> list[tuple[int, float]]:
     """The labels that greedy search writes, one iteration after the other, each with its probability (7.34)."""
-    state, labels, steps = network.encode(Batch.pack([source])), np.array([START]), []
+    steps: list[tuple[int, float]] = []
+    state, labels = network.encode(Batch.pack([source])), np.array([START])
     while len(steps) < most and labels[0] != END:
         logits, state = network.step(state, labels)
         shares = np.exp(logits[0] - logits[0].max())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -87,7 +88,7 @@ def _one_way(
     for read, unit in zip(below, units, strict=True):
         if read:
             diagram.arrow(read, unit)
-    for t, (before, after) in enumerate(zip(units, units[1:], strict=False), start=1):
+    for t, (before, after) in enumerate(itertools.pairwise(units), start=1):
         diagram.arrow(before, after, label=step_symbol(_letter(recurrent, layer), t) if named else "")
     return units, row + 1
 
