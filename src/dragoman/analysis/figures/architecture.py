@@ -40,12 +40,13 @@ def architecture_figure(configuration: TransformerConfiguration) -> Figure:
     """
     c = configuration
     dropout = f", dropout {c.dropout:g}" if c.dropout else ""
-    diagram = transformer_diagram(c, (_encoder(c), _decoder(c)))
-    return diagram.figure(f"Transformer, {c.block}-norm{dropout}: {c.count():,} parameters")
+    return architecture_diagram(c).figure(f"Transformer, {c.block}-norm{dropout}: {c.count():,} parameters")
 
 
-def transformer_diagram(c: TransformerConfiguration, stacks: tuple[Stack, Stack]) -> Diagram:
-    diagram = Diagram(gaps=(1.0, 0.28))
+def architecture_diagram(configuration: TransformerConfiguration) -> Diagram:
+    """The diagram of a Transformer, without its title."""
+    c, diagram = configuration, Diagram(gaps=(1.0, 0.28))
+    stacks = _encoder(c), _decoder(c)
     columns = [_boxes(stack, c) for stack in stacks]
     for side, (stack, boxes) in enumerate(zip(stacks, columns, strict=True)):
         names = column(diagram, side, boxes)

@@ -109,7 +109,9 @@ def describe(name: str, layer: Any) -> Part | None:
         return _recurrent(layer)
     if isinstance(layer, Pooling):
         return None if layer.kind == "none" else Part("attention", "Pooling", layer.kind.replace("_", " "))
-    return Part("plain", _title(name), f"{' '.join(_words(type(layer).__name__))}, {layer.count():,} parameters")
+    kind = " ".join(_words(type(layer).__name__))
+    about = "" if kind == _title(name) else f"{kind}, "
+    return Part("plain", _title(name), f"{about}{layer.count():,} parameters")
 
 
 def _embedding(layer: Positioned) -> Part:
