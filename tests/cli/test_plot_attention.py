@@ -73,7 +73,7 @@ def test_self_attention_has_its_own_words_on_both_sides(undertrained: Path, draw
         (["attention", "--text", TEXT, "--layer", "middle"], "unknown layer 'middle'"),
         (["attention", "--text", TEXT, "--head", "3"], "--head 3: decoder.0.cross_attention has 2 heads"),
         (["attention", "--head", "1"], 'attention is that of a sentence: --text "The plant is green."'),
-        (["history", "--head", "1"], "--layer and --head choose what `attention` shows; 'history' has neither"),
+        (["history", "--head", "1"], "--layer and --head choose what `attention` shows; 'history' has no such choice"),
     ],
 )
 def test_what_there_is_not(arguments: list[str], expected: str, undertrained: Path, run: Run) -> None:

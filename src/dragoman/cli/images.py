@@ -1,12 +1,11 @@
-"""What `dragoman predict` and `dragoman plot` do with images."""
+"""What `dragoman predict` does with images."""
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
@@ -17,13 +16,6 @@ from dragoman.data.images.picture import EXTENSIONS
 from dragoman.errors import ConfigurationError, DataError
 from dragoman.wording import counted
 
-if TYPE_CHECKING:
-    from dragoman.tasks.task import Task
-
-FIGURES = {  # where they are, by task
-    "image-classification": "dragoman.tasks.image_classification.figures",
-    "captioning": "dragoman.tasks.captioning.figures",
-}
 TOGETHER = 128  # images that are decoded at a time
 FEW = 8  # images below which compiled kernels are not worth loading
 
@@ -71,17 +63,3 @@ def image_files(names: Sequence[str]) -> Iterator[Path]:
         if not inside:
             raise DataError(f"{name} holds no PNG or JPEG files")
         yield from inside
-
-
-def draw_images(
-    task: Task, directory: Path, figure: str, image: Path | None, head: int | None, resize: bool, path: Path
-) -> None:
-    """Draw a figure of a model that reads images; directories are made if `path` lies in the model."""
-    from dragoman.analysis.figures import save_figure
-
-    figures = importlib.import_module(FIGURES[task.name]).FIGURES
-    if figure not in figures:
-        raise ConfigurationError(f"there is no figure '{figure}' of images; there is {', '.join(figures)}")
-    model = task.load(directory)
-    choose_engine(one_text=True)
-    save_figure(figures[figure](model, image, head, resize), path, make=path.parent == directory / "figures")

@@ -139,8 +139,13 @@ def plot_command(
     words: Words,
     out: Annotated[Path, typer.Option(help="A .png or .svg file.")],
     near: Annotated[int, typer.Option(min=0, help="Also show this many nearest words of each word.")] = 0,
+    projection: Annotated[str, typer.Option(help="pca, t-sne, or both side by side.")] = "pca",
+    perplexity: Annotated[
+        float | None,
+        typer.Option(help="Of t-SNE: about how many neighbours count; default: 30, or a third of few words."),
+    ] = None,
 ) -> None:
-    """Draw words as points in a plane, along the two principal components of their vectors."""
+    """Draw words as points in a plane, by the principal components of their vectors or by t-SNE."""
     from dragoman.analysis.figures import embedding_figure, save_figure
     from dragoman.tasks.vectors.files import load_vectors
 
@@ -151,5 +156,6 @@ def plot_command(
             f"a figure needs at least 3 different words, got {len(topics)}; name more, or --near 5"
         )
     shown, groups = list(topics), [f"near {word}" for word in topics.values()] if near else None
-    save_figure(embedding_figure(vectors.units(shown), shown, "Word vectors, each at length 1", groups), out)
+    title = "Word vectors, each at length 1"
+    save_figure(embedding_figure(vectors.units(shown), shown, title, groups, projection, perplexity), out)
     _say(str(out))

@@ -132,7 +132,6 @@ class Schema(Fields, ABC):
         return self.dtypes.get(field, LABEL)
 
 
-
 def write_texts(samples: Iterable[Sequence[str]], work: Path, fields: Sequence[str], name: str = "texts") -> int:
     """Write the values of each field to a store of its own; how many samples there were."""
     count = 0

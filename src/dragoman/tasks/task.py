@@ -219,6 +219,10 @@ class Task(ABC):
         """What `dragoman inspect` says of a model besides what it says of all."""
         return {}
 
+    def figures(self) -> Mapping[str, Callable[..., Any]]:
+        """What `dragoman plot` draws of a model that reads images: (model, image, head, resize) -> figure, by name."""
+        return {}
+
     def model(self, network: Any, encoders: Encoders, metadata: Any) -> Any:
         """The trained network as something that predicts."""
         return self.model_type(network, encoders, metadata)

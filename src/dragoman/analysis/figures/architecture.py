@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dragoman.analysis.figures.diagram import Diagram, Part
+from dragoman.analysis.figures.diagram import Diagram, Part, Side
 from dragoman.layers.embedding import CONCATENATED
 from dragoman.networks.transformer import TransformerConfiguration
 
@@ -38,16 +39,72 @@ def architecture_figure(configuration: TransformerConfiguration) -> Figure:
     One encoder and one decoder are drawn, and brackets say how often they are stacked.
     """
     c = configuration
-    stacks = [_encoder(c), _decoder(c)]
-    columns = [_boxes(stack, c) for stack in stacks]
     dropout = f", dropout {c.dropout:g}" if c.dropout else ""
-    diagram = Diagram(max(map(len, columns)), f"Transformer, {c.block}-norm{dropout}")
+    return architecture_diagram(c).figure(f"Transformer, {c.block}-norm{dropout}: {c.count():,} parameters")
+
+
+def architecture_diagram(configuration: TransformerConfiguration) -> Diagram:
+    """The diagram of a Transformer, without its title."""
+    c, diagram = configuration, Diagram(gaps=(1.0, 0.28))
+    stacks = _encoder(c), _decoder(c)
+    columns = [_boxes(stack, c) for stack in stacks]
     for side, (stack, boxes) in enumerate(zip(stacks, columns, strict=True)):
-        _draw(diagram, side, stack, boxes, c)
+        names = column(diagram, side, boxes)
+        first, last = len(stack.entry), len(boxes) - len(stack.end) - 1
+        size = (last + 1 - first) // len(stack.sublayers)
+        for row in range(first, last, size):
+            skip(diagram, side, row, row + size - 1, "west" if side == 0 else "east")
+        diagram.bracket(names[first : last + 1], f"× τ = {c.layers}", "west" if side == 0 else "east")
     looks = [part.name for part in columns[1]].index(CROSS)
-    diagram.across(len(columns[0]), looks, "last encoder → every decoder")
-    diagram.name_ends(("source labels", "reference labels"), len(columns[1]), "probabilities of the next label")
-    return diagram.figure
+    across(diagram, len(columns[0]), looks, "last encoder → every decoder")
+    ends(diagram, ("source labels", "reference labels"), len(columns[1]), "probabilities of the next label")
+    return diagram
+
+
+def block_diagrams(c: TransformerConfiguration) -> tuple[Diagram, Diagram]:
+    """One encoder block, and one decoder block that attends to z* (book, Figure 7.15)."""
+    found = []
+    for stack, entry in ((_encoder(c), "$a_{in}$"), (_decoder(c), "$a_{in}$")):
+        diagram = Diagram(gaps=(0.6, 0.28))
+        boxes = [part for sublayer in stack.sublayers for part in _around(c, sublayer)]
+        column(diagram, 0, boxes)
+        size = len(boxes) // len(stack.sublayers)
+        for row in range(0, len(boxes), size):
+            skip(diagram, 0, row, row + size - 1, "east")
+        ends(diagram, (entry,), len(boxes), "$a_{out}$")
+        names = [part.name for part in boxes]
+        if CROSS in names:
+            row = names.index(CROSS)
+            diagram.arrow(diagram.text("z", -1, row, "$z^*$", "of the encoder"), f"0.{row}")
+        found.append(diagram)
+    return found[0], found[1]
+
+
+def column(diagram: Diagram, side: int, boxes: list[Part]) -> list[str]:
+    """Boxes from the bottom to the top, with arrows from each to the next; returns their names."""
+    names = [diagram.box(f"{side}.{row}", side, row, part) for row, part in enumerate(boxes)]
+    diagram.chain(*names)
+    return names
+
+
+def skip(diagram: Diagram, side: int, first: int, last: int, out: Side) -> None:
+    """The residual connection: from below one box around to another, at an outer side."""
+    beside, below = side + (0.25 + 0.1 / diagram.gaps[0]) * (-1 if out == "west" else 1), first - 0.5  # 0.2 inches
+    diagram.arrow((side, below), f"{side}.{last}", (beside, below), (beside, last), sides=(None, out))
+
+
+def across(diagram: Diagram, top: int, row: int, text: str) -> None:
+    """From above the left column's last box into the right column's box at `row`."""
+    diagram.arrow(f"0.{top - 1}", f"1.{row}", (0, top - 0.4), (0.5, top - 0.4), (0.5, row), sides=("north", "west"))
+    diagram.text("across", 0, top, text)
+
+
+def ends(diagram: Diagram, feet: Sequence[str], top: int, head: str) -> None:
+    """What goes in at the foot of each column, and what comes out of the last one."""
+    for side, foot in enumerate(feet):
+        diagram.arrow(diagram.text(f"foot {side}", side, -1, foot), f"{side}.0")
+    last = len(feet) - 1
+    diagram.arrow(f"{last}.{top - 1}", diagram.text("head", last, top, head))
 
 
 def _encoder(c: TransformerConfiguration) -> Stack:
@@ -105,13 +162,3 @@ def _around(c: TransformerConfiguration, sublayer: Part) -> list[Part]:
 def _boxes(stack: Stack, c: TransformerConfiguration) -> list[Part]:
     repeated = [part for sublayer in stack.sublayers for part in _around(c, sublayer)]
     return [*stack.entry, *repeated, *stack.end]
-
-
-def _draw(diagram: Diagram, side: int, stack: Stack, boxes: list[Part], c: TransformerConfiguration) -> None:
-    for row, part in enumerate(boxes):
-        diagram.box(side, row, part)
-    first, last = len(stack.entry), len(boxes) - len(stack.end) - 1
-    size = (last + 1 - first) // len(stack.sublayers)
-    for row in range(first, last, size):
-        diagram.skip(side, row, row + size - 1)
-    diagram.bracket(side, first, last, f"× τ = {c.layers}")

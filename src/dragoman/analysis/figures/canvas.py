@@ -56,9 +56,7 @@ def save_figure(figure: Figure, path: Path | str, make: bool = False) -> None:
     A figure that cannot be drawn, or not be written whole, leaves no file and no directory.
     """
     path = Path(path)
-    ending = path.suffix.lower()
-    if ending not in (".png", ".svg"):
-        raise ConfigurationError(f"{path}: figures are written as .png or .svg, not as '{ending or path.name}'")
+    ending = check_ending(path)
     data = _svg(figure).encode() if ending == ".svg" else _png(figure)
     if make:
         try:
@@ -67,6 +65,14 @@ def save_figure(figure: Figure, path: Path | str, make: bool = False) -> None:
             raise DataError(f"{path.parent} cannot be created: {error}") from None
     with write_atomically(path) as file:
         file.write(data)
+
+
+def check_ending(path: Path) -> str:
+    """Return the kind of file its name asks for: .png or .svg."""
+    ending = path.suffix.lower()
+    if ending not in (".png", ".svg"):
+        raise ConfigurationError(f"{path}: figures are written as .png or .svg, not as '{ending or path.name}'")
+    return ending
 
 
 def as_svg(figure: Figure) -> str:

@@ -26,30 +26,47 @@ def history_figure(history: Sequence[Mapping[str, Any]]) -> Figure:
 
     One mapping for each evaluation, as a training writes them; a number that is missing is passed over.
     """
-    if not history:
-        raise DataError("the history has no evaluations: nothing to draw")
-    for number, line in enumerate(history, start=1):
-        _check(number, line)
-    unit = _unit(history)
-    figure = new_figure(10, 4.6)
-    for axes, panel in zip(figure.subplots(1, 2), PANELS, strict=True):
-        for curve, colour in CURVES.items():
-            x, y = _points(history, unit, f"{curve}_{panel}")
-            if y:
-                axes.plot(x, y, color=colour, label=curve, marker="o", markersize=3 if len(y) < 40 else 0)
-        _mark_best(axes, history, unit, panel)
-        axes.set(xlabel=unit, ylabel=panel, title=panel.capitalize())
-        axes.xaxis.get_major_locator().set_params(integer=float(history[-1][unit]) > 4)
-        axes.grid(alpha=0.25)
-        if len(history) == 1:  # alone, a point would get an axis of a hundredth of an epoch
-            axes.set_xlim(0, 2 * float(history[0][unit]) or 1)
-    entries = {
-        label: handle for axes in figure.axes for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
-    }
+    return histories_figure({"": history})
+
+
+def histories_figure(histories: Mapping[str, Sequence[Mapping[str, Any]]]) -> Figure:
+    """The same for several trainings by their names, one below the other on the same scales."""
+    for name, history in histories.items():
+        if not history:
+            raise DataError(f"the history{' of ' if name else ''}{name} has no evaluations: nothing to draw")
+        for number, line in enumerate(history, start=1):
+            _check(number, line)
+    figure = new_figure(10, 1.4 + 3.2 * len(histories))
+    rows = figure.subplots(len(histories), 2, squeeze=False, sharey="col" if len(histories) > 1 else False)
+    for (name, history), row in zip(histories.items(), rows, strict=True):
+        unit = _unit(history)
+        for axes, panel in zip(row, PANELS, strict=True):
+            _draw(axes, history, unit, panel)
+            if name:
+                axes.set_title(f"{name}: {panel}", parse_math=False)
+    entries = {}
+    for axes in figure.axes:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            shared = len(histories) > 1 and label.startswith("best")  # each has its own best evaluation
+            entries["best" if shared else label] = handle
     bottom = figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=4, frameon=False)
     bottom.set_title(CAPTION)
     bottom.get_title().set_fontsize(8)
     return figure
+
+
+def _draw(axes: Any, history: Sequence[Mapping[str, Any]], unit: str, panel: str) -> None:
+    """One panel of a training: both curves, and the best evaluation."""
+    for curve, colour in CURVES.items():
+        x, y = _points(history, unit, f"{curve}_{panel}")
+        if y:
+            axes.plot(x, y, color=colour, label=curve, marker="o", markersize=3 if len(y) < 40 else 0)
+    _mark_best(axes, history, unit, panel)
+    axes.set(xlabel=unit, ylabel=panel, title=panel.capitalize())
+    axes.xaxis.get_major_locator().set_params(integer=float(history[-1][unit]) > 4)
+    axes.grid(alpha=0.25)
+    if len(history) == 1:  # alone, a point would get an axis of a hundredth of an epoch
+        axes.set_xlim(0, 2 * float(history[0][unit]) or 1)
 
 
 def _check(number: int, line: object) -> None:

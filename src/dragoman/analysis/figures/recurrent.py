@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dragoman.analysis.figures.architecture import across, column, ends
 from dragoman.analysis.figures.diagram import Diagram, Part
 from dragoman.networks.encoder_decoder import RecurrentConfiguration
 
@@ -22,16 +23,15 @@ def recurrent_figure(configuration: RecurrentConfiguration) -> Figure:
     c = configuration
     columns = [_encoder(c), _decoder(c)]
     dropout = f", dropout {c.dropout:g}" if c.dropout else ""
-    diagram = Diagram(max(map(len, columns)), f"{c.cell.upper()} encoder-decoder{dropout}")
+    diagram = Diagram(gaps=(1.0, 0.28))
     for side, boxes in enumerate(columns):
-        for row, part in enumerate(boxes):
-            diagram.box(side, row, part)
+        column(diagram, side, boxes)
         layer = next(row for row, part in enumerate(boxes) if part.kind == "perceptron")
-        diagram.bracket(side, layer, layer, f"× L = {c.layers}")
+        diagram.bracket([f"{side}.{layer}"], f"× L = {c.layers}", "west" if side == 0 else "east")
     looks = 1 if c.context != "initial" else next(i for i, part in enumerate(columns[1]) if part.kind == "perceptron")
-    diagram.across(len(columns[0]), looks, HEARD[c.context])
-    diagram.name_ends(("source labels", "reference labels"), len(columns[1]), "probabilities of the next label")
-    return diagram.figure
+    across(diagram, len(columns[0]), looks, HEARD[c.context])
+    ends(diagram, ("source labels", "reference labels"), len(columns[1]), "probabilities of the next label")
+    return diagram.figure(f"{c.cell.upper()} encoder-decoder{dropout}: {c.count():,} parameters")
 
 
 def _encoder(c: RecurrentConfiguration) -> list[Part]:

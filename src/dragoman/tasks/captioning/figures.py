@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dragoman.errors import ConfigurationError
-from dragoman.tasks.image_classification.figures import history
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,4 +26,4 @@ def attention(
     return words_figure(found.pixels, found.tokens, found.weights)
 
 
-FIGURES: dict[str, Any] = {"attention": attention, "history": history}
+FIGURES = {"attention": attention}

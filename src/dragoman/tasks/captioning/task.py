@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +142,11 @@ class Captioning(Task):
             "images": f"{c.height} x {c.width} pixels, {colours}",
             "longest": f"{metadata.longest} tokens of a caption",
         }
+
+    def figures(self) -> Mapping[str, Callable[..., Any]]:
+        from dragoman.tasks.captioning.figures import FIGURES
+
+        return FIGURES
 
 
 TASK = Captioning()

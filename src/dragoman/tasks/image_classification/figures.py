@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dragoman.errors import ConfigurationError, DataError
+from dragoman.errors import ConfigurationError
 from dragoman.graph import Array
 from dragoman.tasks.image_classification.classifier import ImageClassifier
-from dragoman.training import History
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,14 +56,4 @@ def attention(model: ImageClassifier, image: Path | None, head: int | None = Non
     return image_attention_figure(model.images.read(image, resize).pixels, maps, title)
 
 
-def history(model: ImageClassifier, image: Path | None, head: int | None = None, resize: bool = False) -> Figure:
-    """Training curves."""
-    from dragoman.analysis.figures import history_figure
-
-    lines = [] if model.directory is None else History(model.directory / "history.jsonl").lines()
-    if not lines:
-        raise DataError(f"{model.directory} has no history yet; train it to its first evaluation")
-    return history_figure(lines)
-
-
-FIGURES = {"attention": attention, "history": history}
+FIGURES = {"attention": attention}

@@ -7,7 +7,7 @@ import binascii
 import math
 import shlex
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -189,6 +189,11 @@ class ImageClassification(Task):
         c = metadata.network
         colour = "grey" if c.channels == 1 else "colour"
         return {"images": f"{c.height} x {c.width} pixels, {colour}", "classes": f"{c.outputs:,}"}
+
+    def figures(self) -> Mapping[str, Callable[..., Any]]:
+        from dragoman.tasks.image_classification.figures import FIGURES
+
+        return FIGURES
 
 
 TASK = ImageClassification()

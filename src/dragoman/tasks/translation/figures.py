@@ -14,13 +14,13 @@ import numpy as np
 from dragoman.analysis import figures, recall
 from dragoman.analysis.adjoints import adjoint_norms, embedded, untrained_norms
 from dragoman.data.tokenizer import FIRST_PIECE, MARK
-from dragoman.errors import ConfigurationError, DataError
+from dragoman.errors import ConfigurationError
 from dragoman.graph import Array, value_of
 from dragoman.networks import EncoderDecoder, RecurrentConfiguration
 from dragoman.operations.positions import half_sinusoid, interleaved_sinusoid
+from dragoman.tasks.figures import history_lines
 from dragoman.tasks.translation.testing import load_testing
 from dragoman.tasks.translation.translator import Alignment, Translator
-from dragoman.training import History
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,11 +32,7 @@ SEQUENCES, STEPS = 8, 60  # that gradients are followed back on
 
 def history(translator: Translator, text: str | None) -> Figure:
     """Training curves (thesis, Figures 11-13)."""
-    directory = translator.directory
-    lines = [] if directory is None else History(directory / "history.jsonl").lines()
-    if not lines:
-        raise DataError(f"{directory} has no history yet; train it to its first evaluation")
-    return figures.history_figure(lines)
+    return figures.history_figure(history_lines(translator.directory))
 
 
 def attention(translator: Translator, text: str | None) -> Figure:
@@ -60,7 +56,7 @@ def _shown(pieces: list[str]) -> list[str]:
     return [piece.removeprefix(MARK) or "␣" for piece in pieces]
 
 
-def embeddings(translator: Translator, text: str | None) -> Figure:
+def embeddings(translator: Translator, text: str | None, projection: str = "pca") -> Figure:
     """The vectors of the words of a text, or of those most used in the testing part (thesis, Figure 2)."""
     tokenizer = translator.source_tokenizer
     words = _usual_words(translator) if text is None else list(dict.fromkeys(text.split()))
@@ -71,7 +67,7 @@ def embeddings(translator: Translator, text: str | None) -> Figure:
         raise ConfigurationError("fewer than 3 of these words are one piece of the vocabulary; name more words: --text")
     table = value_of(translator.network.source_embedding.table)
     vectors = table[[label for label, _ in chosen]]
-    return figures.embedding_figure(vectors, [word for _, word in chosen], "Source embedding, two principal directions")
+    return figures.embedding_figure(vectors, [word for _, word in chosen], "Source embedding", projection=projection)
 
 
 def _usual_words(translator: Translator) -> list[str]:
@@ -109,10 +105,7 @@ def activations(translator: Translator, text: str | None) -> Figure:
 
 def architecture(translator: Translator, text: str | None) -> Figure:
     """The network's layers (thesis, Figure 5)."""
-    configuration = translator.network.configuration
-    if isinstance(configuration, RecurrentConfiguration):
-        return figures.recurrent_figure(configuration)
-    return figures.architecture_figure(configuration)
+    return figures.network_figure(translator.network)
 
 
 def gradients(translator: Translator, text: str | None) -> Figure:
