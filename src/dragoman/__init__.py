@@ -16,6 +16,7 @@ _MODULES = {
     "Classifier": "dragoman.tasks.classification.classifier",
     "Encoder": "dragoman.networks",
     "EncoderConfiguration": "dragoman.networks",
+    "Forecaster": "dragoman.tasks.forecasting.forecaster",
     "LanguageModel": "dragoman.networks",
     "LanguageModelConfiguration": "dragoman.networks",
     "Parameter": "dragoman.graph",

@@ -18,6 +18,7 @@ from dragoman.cli.bench import bench
 from dragoman.cli.check import check
 from dragoman.cli.evaluate import evaluate
 from dragoman.cli.features import features
+from dragoman.cli.forecast import forecast
 from dragoman.cli.generate import generate
 from dragoman.cli.inspect import inspect
 from dragoman.cli.options import QUIET
@@ -67,7 +68,11 @@ def options(
         logging.getLogger("dragoman").setLevel(logging.DEBUG)
 
 
-for command in (train, translate, generate, score, predict, features, evaluate, inspect, plot, plan, check, bench):
+COMMANDS = (
+    *(train, translate, generate, score, predict, forecast, features),
+    *(evaluate, inspect, plot, plan, check, bench),
+)
+for command in COMMANDS:
     app.command()(command)
 app.add_typer(data.app, name="data")
 app.add_typer(vectors.app, name="vectors")

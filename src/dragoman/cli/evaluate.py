@@ -21,6 +21,7 @@ from dragoman.cli.engine import choose_engine
 from dragoman.cli.fields import print_field
 from dragoman.cli.options import (
     AsJson,
+    Fill,
     ReadingOptions,
     column_from,
     columns_from,
@@ -48,6 +49,7 @@ def evaluate(
     beam: Annotated[int, typer.Option(min=1, help="Width of the search, up to 256; 1 is greedy, and faster.")] = 4,
     text: Annotated[str | None, typer.Option(help="Columns that hold the text; default: as in training.")] = None,
     label: Annotated[str | None, typer.Option(help="Column that holds the label; default: as in training.")] = None,
+    fill: Fill = None,
     most: Annotated[int | None, typer.Option(min=1, help="Only the first so many pairs.")] = None,
     out: Annotated[Path | None, typer.Option(help="Directory of report.html and report.json.")] = None,
     as_json: AsJson = False,
@@ -62,15 +64,17 @@ def evaluate(
     from dragoman.tasks.translation.testing import load_testing
     from dragoman.tasks.translation.translator import DecodingOptions, Translator
 
-    if load_metadata(model).task != "translation":
-        columns = {"text": columns_from(text), "label": column_from(label)}
-        evaluate_model(model, files or (), given_only({**reading.settings(), **columns}), most, out, as_json)
+    trained = load_metadata(model).task
+    if trained != "translation":
+        others = {"text": columns_from(text), "label": column_from(label), "fill": fill}
+        settings = given_only({**reading.settings(any_columns=trained == "forecasting"), **others})
+        evaluate_model(model, files or (), settings, most, out, as_json)
         return
     choice = DecodingOptions(beam=beam)
     translator = Translator.load(model)
     if files:
-        settings = PairData(files=tuple(files), **given_only(reading.settings()))
-        pairs, name = read_pairs(settings, lambda line: typer.echo(line, err=True)), ", ".join(files)
+        chosen = PairData(files=tuple(files), **given_only(reading.settings()))
+        pairs, name = read_pairs(chosen, lambda line: typer.echo(line, err=True)), ", ".join(files)
     else:
         pairs, name = load_testing(model), "its own testing part"
     if not pairs:

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from dragoman.cli.options import (
     AsJson,
+    Fill,
     ReadingOptions,
     column_from,
     columns_from,
@@ -36,6 +37,7 @@ def plan(
     recipe: Annotated[str | None, typer.Option(help="modern (default) or thesis.")] = None,
     text: Annotated[str | None, typer.Option(help="Columns that hold the text: 2 or title,body.")] = None,
     label: Annotated[str | None, typer.Option(help="Column that holds the label.")] = None,
+    fill: Fill = None,
     as_json: AsJson = False,
     *,
     reading: ReadingOptions,
@@ -55,7 +57,12 @@ def plan(
         "architecture": architecture,
         "recipe": recipe,
         "stopping": {"budget": budget},
-        "data": {**reading.settings(), "text": columns_from(text), "label": column_from(label)},
+        "data": {
+            **reading.settings(any_columns=task == "forecasting"),
+            "text": columns_from(text),
+            "label": column_from(label),
+            "fill": fill,
+        },
     }
     given, asked = read_settings(files, given_only(options), defaults={"stopping": {"budget": "1h"}})
     chosen = find_task(asked.task)
@@ -87,6 +94,7 @@ def plan(
         ("--recipe", recipe),
         ("--text", text),
         ("--label", label),
+        ("--fill", fill),
         ("--budget", within),
     ):
         command += [option, str(value)] if value else []

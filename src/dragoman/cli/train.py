@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from dragoman.cli.options import (
+    Fill,
     ReadingOptions,
     Shares,
     column_from,
@@ -44,7 +45,7 @@ def train(
     out: Annotated[Path | None, typer.Option(help="Model directory; training into it again resumes.")] = None,
     task: Annotated[
         str | None,
-        typer.Option(help="translation (default), language-model, classification, regression or tagging."),
+        typer.Option(help="translation (default), language-model, classification, regression, tagging or forecasting."),
     ] = None,
     architecture: Annotated[
         str | None,
@@ -57,6 +58,8 @@ def train(
         str | None, typer.Option(help="Columns that hold the text, by number from 1 or by name: 2 or title,body.")
     ] = None,
     label: Annotated[str | None, typer.Option(help="Column that holds the label, by number from 1 or by name.")] = None,
+    fill: Fill = None,
+    horizon: Annotated[int | None, typer.Option(min=1, help="Of series: rows to forecast; default: a season.")] = None,
     recipe: Annotated[str | None, typer.Option(help="modern (default) or thesis.")] = None,
     budget: Annotated[str | None, typer.Option(help="Time to train in: 30m, 2h, 1h30m.")] = None,
     epochs: Annotated[int | None, typer.Option(help="Passes over the training part.")] = None,
@@ -100,8 +103,10 @@ def train(
         "seed": seed,
         "threads": threads,
         "data": {
-            **reading.settings(),
+            **reading.settings(any_columns=task == "forecasting"),
             "shares": shares_of(shares),
+            "fill": fill,
+            "horizon": horizon,
             "text": columns_from(text),
             "label": column_from(label),
         },

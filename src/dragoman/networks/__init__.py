@@ -3,6 +3,7 @@
 from dragoman.networks.architectures import (
     ARCHITECTURES,
     ENCODERS,
+    FORECASTERS,
     LANGUAGE_MODELS,
     TEXT_ENCODERS,
     AnyEncoder,
@@ -81,6 +82,7 @@ from dragoman.networks.transformer import (
 __all__ = [
     "ARCHITECTURES",
     "ENCODERS",
+    "FORECASTERS",
     "LANGUAGE_MODELS",
     "PRESETS",
     "TEXT_ENCODERS",

@@ -32,6 +32,7 @@ TASKS = {  # where each is registered, by name
     "classification": "dragoman.tasks.classification.task",
     "regression": "dragoman.tasks.regression.task",
     "tagging": "dragoman.tasks.tagging.task",
+    "forecasting": "dragoman.tasks.forecasting.task",
 }
 DEFAULT = "translation"
 
@@ -171,6 +172,10 @@ class Task(ABC):
     ) -> Callable[[Network], dict[str, float]] | None:
         """A function that measures scores of the validation part and shows samples; None if nothing is asked for."""
         return None
+
+    def measured(self, model: Any, dataset: Dataset) -> dict[str, Any]:
+        """What model.json says of the finished network besides how its training went."""
+        return {}
 
     # Evaluation
 

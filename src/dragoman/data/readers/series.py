@@ -62,6 +62,7 @@ class Series:
     problems       the rows that were skipped
     lines          [T] the line of each row
     time, moments  the name of the time column and its values, written in `style`; None without one
+    named, places, time_place  whether a header names the columns, and their numbers from 0
     """
 
     names: tuple[str, ...]
@@ -71,6 +72,9 @@ class Series:
     time: str | None = None
     moments: list[Moment] = field(default_factory=list)
     style: str = NUMBER
+    named: bool = False
+    places: Sequence[int] = ()
+    time_place: int | None = None
 
 
 def read_series(
@@ -155,7 +159,10 @@ class _Table:
                 f"{self.source.shown} has a header and nothing below it; expected at least one row of numbers"
             )
         values = np.frombuffer(numbers, dtype=np.float64).reshape(-1, len(self.places)).copy()
-        return Series(self.names, values, problems, lines, self.time_name, moments, self.style or NUMBER)
+        style, places = self.style or NUMBER, self.places
+        return Series(
+            self.names, values, problems, lines, self.time_name, moments, style, self.named, places, self.time
+        )
 
     def _number(self, row: Sequence[str], i: int) -> float:
         place, cell = self.places[i], row[self.places[i]].strip()
