@@ -13,6 +13,7 @@ Fill = Literal["linear", "previous", "seasonal"]
 CLEAR = 0.3  # the least autocorrelation of a season ...
 RISES = 0.15  # ... and how far it stands above the lowest one at shorter lags
 NEARLY = 0.9  # of the highest peak: a shorter period is preferred to its multiples
+PASSES = 3  # each finds the season with gaps that the one before filled
 LONGEST = 5000  # rows that are looked at; the last ones
 
 
@@ -69,7 +70,9 @@ def fill_missing(x: Array, how: Fill, period: int | None = None) -> Array:
             last = np.maximum.accumulate(np.where(known, np.arange(len(column)), -1))
             column[:] = column[np.where(last < 0, int(np.argmax(known)), last)]
         else:
-            season = _season(column, known, period) if how == "seasonal" and period else np.zeros(len(column))
+            season = np.zeros(len(column))
+            for _ in range(PASSES if how == "seasonal" and period else 0):
+                season = _season(_interpolated(column - season, known) + season, known, period or 1)
             column[:] = np.where(known, column, _interpolated(column - season, known) + season)
     return filled
 
@@ -80,14 +83,13 @@ def _interpolated(column: Array, known: Array) -> Array:
     return found
 
 
-def _season(column: Array, known: Array, period: int) -> Array:
-    """[T] how far each row of the season lies above the mean of the period around it, on average."""
-    line = _interpolated(column, known)
+def _season(line: Array, known: Array, period: int) -> Array:
+    """[T] how far each row of the season lies above the mean of the period around it, on average of what is known."""
     padded = np.concatenate((np.full(period, line[:period].mean()), line, np.full(period, line[-period:].mean())))
     sums = np.cumsum(np.concatenate(([0.0], padded)))
     level = ((sums[period:] - sums[:-period]) / period)[period - period // 2 :][: len(line)]
-    phase = np.arange(len(column)) % period
-    above = np.where(known, column - level, 0.0)
+    phase = np.arange(len(line)) % period
+    above = np.where(known, line - level, 0.0)
     counts = np.bincount(phase, known, period)
     means = np.bincount(phase, above, period) / np.maximum(counts, 1)
     found: Array = (means - means.mean())[phase]

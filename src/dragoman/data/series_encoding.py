@@ -103,15 +103,16 @@ class SeriesEncoding:
         period: int | None = None,
     ) -> SeriesEncoding:
         """Learn the scale from the training part [n, p]; an open level is decided by the validation part (`later`)."""
-        mean, deviation = training.mean(axis=0), training.std(axis=0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean, deviation = training.mean(axis=0), training.std(axis=0)
         for name, center, spread in zip(names, mean, deviation, strict=True):
+            if not math.isfinite(spread):
+                raise DataError(f"the numbers of column '{name}' are too large; measure them in a larger unit")
             if not spread > 1e-12 * max(1.0, abs(center)):
                 raise DataError(
                     f"column '{name}' is {center:g} in all rows of the training part: there is nothing to learn; name "
                     "the other columns with --columns"
                 )
-            if not math.isfinite(spread):
-                raise DataError(f"the numbers of column '{name}' are too large; measure them in a larger unit")
         changes = _changes(training, horizon)
         if level is None:
             level = choose_level(mean, deviation, training, later, horizon)

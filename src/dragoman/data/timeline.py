@@ -197,7 +197,7 @@ def _timeline(moments: Sequence[Moment], style: str) -> Timeline:
         return Timeline("number", step, first, style)
     gaps = np.diff(_seconds(moments, first))
     step = float(np.median(gaps))
-    if step >= 27 * DAY and len(set(gaps)) > 1 and (unit := _month_unit(moments)) is not None:
+    if step >= 27 * DAY and (unit := _month_unit(moments)) is not None:
         return Timeline(unit, float(np.median(np.diff(_months(moments)))), first, style)
     if step == DAY and 3 * DAY in gaps and all(moment.weekday() < 5 for moment in dated):
         return Timeline("weekdays", 1.0, first, style)
