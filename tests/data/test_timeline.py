@@ -88,6 +88,11 @@ def test_spacing_in_words(cells: list[str], words: str) -> None:
 def test_the_end_of_time_and_damaged_files() -> None:
     with pytest.raises(DataError, match="cannot go on beyond the year 9999"):
         timeline_of(["9999-12-30", "9999-12-31"])[0].label(2)
-    for broken in ({}, {"unit": "x", "step": 1, "first": 0, "style": ""}, None, {"unit": "rows", "step": -1, "first": 0}):
+    for broken in (
+        {},
+        {"unit": "x", "step": 1, "first": 0, "style": ""},
+        None,
+        {"unit": "rows", "step": -1, "first": 0},
+    ):
         with pytest.raises(FileFormatError, match="times of a series cannot be read"):
             Timeline.from_dict(broken)

@@ -64,7 +64,7 @@ def evaluate(forecaster: Forecaster, windows: SeriesWindows) -> TaskReport:
     """Forecast every window, and compare."""
     if not len(windows):
         raise DataError("there is no window to evaluate on")
-    tested = test(forecaster, windows)
+    tested = compare(forecaster, windows)
     names = forecaster.encoding.names
     metrics = {name: float(getattr(tested, name)(MODEL).mean()) for name in ("mase", "mae", "rmse")}
     for name in tested.forecasts:
@@ -79,7 +79,7 @@ def evaluate(forecaster: Forecaster, windows: SeriesWindows) -> TaskReport:
     return TaskReport(_headline(tested, covered), {**metrics, **covered, "windows": len(windows)}, tables, figures)
 
 
-def test(forecaster: Forecaster, windows: SeriesWindows) -> Tested:
+def compare(forecaster: Forecaster, windows: SeriesWindows) -> Tested:
     """The forecasts of the model and of the baselines."""
     e, rows = forecaster.encoding, windows.rows()
     known, truth = rows[:, : e.context], rows[:, e.context :]

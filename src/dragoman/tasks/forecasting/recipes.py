@@ -6,17 +6,17 @@ from typing import Any
 
 RECIPES: dict[str, dict[str, Any]] = {
     "modern": {
-        "network": {"block": "pre", "positions": "relative", "relative_reach": 128, "dropout": 0.1},
-        "optimizer": {"rate": 0.003, "schedule": "cosine", "beta2": 0.98, "clip": 1.0, "averaging": 0.99, "batch": 64},
+        "network": {"block": "pre", "positions": "half_sinusoid", "dropout": 0.1},
+        "optimizer": {"rate": 0.01, "schedule": "cosine", "beta2": 0.98, "clip": 1.0, "averaging": 0.99, "batch": 64},
     }
 }
 RECIPES_BY_ARCHITECTURE: dict[str, dict[str, dict[str, Any]]] = {
     "modern": {
-        "transformer": {"data": {"strategy": "direct"}},
+        "transformer": {"data": {"strategy": "direct"}, "network": {"dropout": 0.2}},
         **{cell: {"data": {"strategy": "feedback"}} for cell in ("rnn", "lstm", "gru")},
     }
 }
-SEEN = 30_000  # windows that a training reads, unless epochs are given
+SEEN = 20_000  # windows that a training reads, unless epochs are given
 
 
 def epochs_for(windows: int) -> int:
