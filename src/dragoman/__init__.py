@@ -17,6 +17,7 @@ _MODULES = {
     "Classifier": "dragoman.tasks.classification.classifier",
     "Encoder": "dragoman.networks",
     "EncoderConfiguration": "dragoman.networks",
+    "Forecaster": "dragoman.tasks.forecasting.forecaster",
     "ImageClassifier": "dragoman.tasks.image_classification.classifier",
     "LanguageModel": "dragoman.networks",
     "LanguageModelConfiguration": "dragoman.networks",

@@ -19,6 +19,7 @@ from dragoman.cli.caption import caption
 from dragoman.cli.check import check
 from dragoman.cli.evaluate import evaluate
 from dragoman.cli.features import features
+from dragoman.cli.forecast import forecast
 from dragoman.cli.generate import generate
 from dragoman.cli.inspect import inspect
 from dragoman.cli.options import QUIET
@@ -68,21 +69,11 @@ def options(
         logging.getLogger("dragoman").setLevel(logging.DEBUG)
 
 
-for command in (
-    train,
-    translate,
-    generate,
-    caption,
-    score,
-    predict,
-    features,
-    evaluate,
-    inspect,
-    plot,
-    plan,
-    check,
-    bench,
-):
+COMMANDS = (
+    *(train, translate, generate, caption, score, predict, forecast, features),
+    *(evaluate, inspect, plot, plan, check, bench),
+)
+for command in COMMANDS:
     app.command()(command)
 app.add_typer(data.app, name="data")
 app.add_typer(vectors.app, name="vectors")

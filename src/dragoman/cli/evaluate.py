@@ -9,6 +9,7 @@ import typer
 
 from dragoman.cli.options import (
     AsJson,
+    Fill,
     ReadingOptions,
     column_from,
     columns_from,
@@ -27,6 +28,7 @@ def evaluate(
     text: Annotated[str | None, typer.Option(help="Columns that hold the text; default: as in training.")] = None,
     label: Annotated[str | None, typer.Option(help="Column that holds the label; default: as in training.")] = None,
     resize: Annotated[bool, typer.Option("--resize", help="Resize images to the size of the model's.")] = False,
+    fill: Fill = None,
     most: Annotated[int | None, typer.Option(min=1, help="Only the first so many pairs.")] = None,
     out: Annotated[Path | None, typer.Option(help="Directory of report.html and report.json.")] = None,
     as_json: AsJson = False,
@@ -35,7 +37,9 @@ def evaluate(
 ) -> None:
     """Measure a model on its own testing part or on a file; writes report.html and report.json."""
     from dragoman.cli.report import evaluate_model
+    from dragoman.tasks.model import load_metadata
 
+    forecasting = load_metadata(model).task == "forecasting"
     columns = {"text": columns_from(text), "label": column_from(label)}
-    settings = {**reading.settings(), **columns, "resize": resize or None}
+    settings = {**reading.settings(any_columns=forecasting), **columns, "resize": resize or None, "fill": fill}
     evaluate_model(model, files or (), given_only(settings), beam, most, out, as_json)

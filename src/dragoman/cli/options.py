@@ -41,6 +41,9 @@ BAD_LINE_HELP = {
     "error": "What to do with a line that cannot be used: error (default) or skip.",
     "skip": "What to do with a line that cannot be used: skip (default) or error.",
 }
+Fill = Annotated[
+    str | None, typer.Option(help="Of series: fill missing values by linear, previous or seasonal; default: an error.")
+]
 TEXT_OPTIONS: dict[str, Any] = {
     "format": Annotated[
         str | None,
@@ -62,21 +65,32 @@ class ReadingOptions:
     """Options for reading files; None if an option was not given. Columns count from 1."""
 
     format: str | None = None
-    columns: tuple[int | str, int | str] | None = None
+    columns: tuple[int | str, ...] | None = None
     header: bool | None = None
     languages: tuple[str, str] | None = None
     encoding: str | None = None
     on_bad_line: BadLine | None = None
 
-    def settings(self) -> dict[str, Any]:
-        """Return the options as settings of the section `data`."""
+    def settings(self, any_columns: bool = False) -> dict[str, Any]:
+        """Return the options as settings of the section `data`.
+
+        any_columns  whether there may be any number of columns; otherwise there are two
+        """
+        if not any_columns:
+            self._check_two()
         return asdict(self)
+
+    def _check_two(self) -> None:
+        if self.columns is not None and len(self.columns) != 2:
+            given = ",".join(map(str, self.columns))
+            raise ConfigurationError(f"--columns takes two values separated by a comma; got '{given}'")
 
     def read(self, files: Sequence[str], on_bad_line: BadLine) -> Reading:
         """Read the pairs of some files; `on_bad_line` is the default of the option."""
         from dragoman.data.readers import Layout, read_records
         from dragoman.data.readers.layout import zero_based
 
+        self._check_two()
         layout = Layout("pairs", zero_based(self.columns), self.header, self.languages)
         return read_records(files, layout, self.format, self.encoding or "utf-8", self.on_bad_line or on_bad_line)
 
@@ -220,16 +234,21 @@ def hint(screen: Console, *lines: str) -> None:
             screen.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
-def columns_of(text: str | None) -> tuple[int | str, int | str] | None:
+def columns_of(text: str | None) -> tuple[int | str, ...] | None:
     """Parse '1,3' into numbers, 'en,es' into names."""
-    chosen = two("--columns", text)
+    chosen = columns_from(text)
     if chosen is None:
         return None
-    for column in chosen:
-        if column.isdigit() and int(column) == 0:
-            raise ConfigurationError("--columns counts from 1")
-    source, target = (int(column) if column.isdigit() else column for column in chosen)
-    return source, target
+    if not all(column != "" for column in chosen):
+        raise ConfigurationError(f"--columns takes values separated by commas; got '{text}'")
+    if 0 in chosen:
+        raise ConfigurationError("--columns counts from 1")
+    return tuple(chosen)
+
+
+def check_fill(given: str | None) -> None:
+    if given not in (None, "linear", "previous", "seasonal"):
+        raise ConfigurationError(f"--fill must be linear, previous or seasonal, got '{given}'")
 
 
 def two(option: str, text: str | None) -> tuple[str, str] | None:

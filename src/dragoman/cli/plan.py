@@ -11,6 +11,7 @@ from rich.console import Console
 
 from dragoman.cli.options import (
     AsJson,
+    Fill,
     ReadingOptions,
     column_from,
     columns_from,
@@ -37,6 +38,7 @@ def plan(
     text: Annotated[str | None, typer.Option(help="Columns that hold the text: 2 or title,body.")] = None,
     label: Annotated[str | None, typer.Option(help="Column that holds the label.")] = None,
     resize: Annotated[str | None, typer.Option(metavar="HxW", help="Of images: resize all to this size.")] = None,
+    fill: Fill = None,
     as_json: AsJson = False,
     *,
     reading: ReadingOptions,
@@ -56,7 +58,13 @@ def plan(
         "architecture": architecture,
         "recipe": recipe,
         "stopping": {"budget": budget},
-        "data": {**reading.settings(), "text": columns_from(text), "label": column_from(label), "resize": resize},
+        "data": {
+            **reading.settings(any_columns=task == "forecasting"),
+            "text": columns_from(text),
+            "label": column_from(label),
+            "resize": resize,
+            "fill": fill,
+        },
     }
     given, asked = read_settings(files, given_only(options), defaults={"stopping": {"budget": "1h"}})
     chosen = find_task(asked.task)
@@ -89,6 +97,7 @@ def plan(
         ("--text", text),
         ("--label", label),
         ("--resize", resize),
+        ("--fill", fill),
         ("--budget", within),
     ):
         command += [option, str(value)] if value else []

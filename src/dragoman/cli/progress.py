@@ -104,7 +104,7 @@ class TrainingProgress(Screen, Callback):
             f"epoch {training.epochs_done:.2f}",
             f"step {step:,}",
             f"error {self.error:.3f}",
-            f"accuracy {self.accuracy:.1%}",
+            *([] if math.isnan(self.accuracy) else [f"accuracy {self.accuracy:.1%}"]),
             f"rate {training.rate:.1e}",
             f"|g| {training.norm:.2g}",
         ]
@@ -166,7 +166,8 @@ class TrainingProgress(Screen, Callback):
 
 
 def format_loss(loss: Loss) -> str:
-    return f"{loss.error:.4f} {loss.accuracy:.1%}"
+    """Error and accuracy; numbers have no accuracy."""
+    return format_error(loss) if math.isnan(loss.accuracy) else f"{loss.error:.4f} {loss.accuracy:.1%}"
 
 
 def format_error(loss: Loss) -> str:

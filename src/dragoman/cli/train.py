@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from dragoman.cli.options import (
+    Fill,
     ReadingOptions,
     Shares,
     column_from,
@@ -45,8 +46,8 @@ def train(
     task: Annotated[
         str | None,
         typer.Option(
-            help="translation (default), language-model, classification, regression, tagging, image-classification or "
-            "captioning."
+            help="translation (default), language-model, classification, regression, tagging, image-classification, "
+            "captioning or forecasting."
         ),
     ] = None,
     architecture: Annotated[
@@ -64,6 +65,8 @@ def train(
     resize: Annotated[
         str | None, typer.Option(metavar="HxW", help="Of images: resize all to this height and width, such as 28x28.")
     ] = None,
+    fill: Fill = None,
+    horizon: Annotated[int | None, typer.Option(min=1, help="Of series: rows to forecast; default: a season.")] = None,
     recipe: Annotated[str | None, typer.Option(help="modern (default) or thesis.")] = None,
     budget: Annotated[str | None, typer.Option(help="Time to train in: 30m, 2h, 1h30m.")] = None,
     epochs: Annotated[int | None, typer.Option(help="Passes over the training part.")] = None,
@@ -107,8 +110,10 @@ def train(
         "seed": seed,
         "threads": threads,
         "data": {
-            **reading.settings(),
+            **reading.settings(any_columns=task == "forecasting"),
             "shares": shares_of(shares),
+            "fill": fill,
+            "horizon": horizon,
             "text": columns_from(text),
             "label": column_from(label),
             "resize": resize,

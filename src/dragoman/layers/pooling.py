@@ -8,11 +8,11 @@ from dragoman.graph import Array, Parameter, Value
 from dragoman.layers.layer import Initializer, Layer
 from dragoman.operations import attention_pool, max_rows, mean_rows, take_rows
 
-PoolingKind = Literal["class_token", "mean", "max", "attention", "none"]
+PoolingKind = Literal["class_token", "mean", "max", "attention", "last", "none"]
 
 
 class Pooling(Layer):
-    """The mean, the maximum, a mean weighted by attention, or the last row, which is a class token's; or all rows.
+    """The mean, the maximum, a mean weighted by attention, or the last row, which may be a class token's; or all rows.
 
     Attention begins with the query 0, which weighs all rows equally.
     """
@@ -25,7 +25,7 @@ class Pooling(Layer):
         """x [N, d] -> [B, d], or [N, d] with the kind "none" """
         if self.kind == "none":
             return x
-        if self.kind == "class_token":
+        if self.kind in ("class_token", "last"):
             return take_rows(x, rows=offsets[1:] - 1)
         if self.kind == "attention":
             return attention_pool(x, self.query, offsets=offsets)

@@ -3,6 +3,7 @@
 from dragoman.networks.architectures import (
     ARCHITECTURES,
     ENCODERS,
+    FORECASTERS,
     IMAGE_DECODERS,
     IMAGE_ENCODERS,
     LANGUAGE_MODELS,
@@ -99,6 +100,7 @@ from dragoman.networks.vision_transformer import (
 __all__ = [
     "ARCHITECTURES",
     "ENCODERS",
+    "FORECASTERS",
     "IMAGE_DECODERS",
     "IMAGE_ENCODERS",
     "LANGUAGE_MODELS",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
@@ -82,9 +82,9 @@ class Architecture(Generic[C, N]):
         """What is chosen, with the sizes that the data decide, by their names in the configuration.
 
         A translator has source_vocabulary and target_vocabulary; an encoder vocabulary or inputs, and outputs;
-        a language model vocabulary.
+        a language model vocabulary; a forecaster also what stands for a window (pooling).
         """
-        return self.configuration(**settings, **sizes)
+        return self.configuration(**{**settings, **sizes})
 
     def build(self, configuration: Any, seed: int = 0, dtype: Any = np.float32) -> N:
         network: Any = self.network
@@ -175,6 +175,23 @@ LANGUAGE_MODELS: dict[str, Architecture[AnyLanguageModelConfiguration, AnyLangua
             RECURRENT_PRESETS,
             {"cell": cell},
         )
+        for cell in CELLS
+    },
+}
+SERIES_PRESETS: dict[str, dict[str, int]] = {
+    "small": {"depth": 32, "perceptron_depth": 64, "heads": 4, "layers": 1},
+    "medium": {"depth": 64, "perceptron_depth": 128, "heads": 4, "layers": 2},
+    "large": {"depth": 128, "perceptron_depth": 256, "heads": 8, "layers": 3},
+}
+RECURRENT_SERIES_PRESETS: dict[str, dict[str, int]] = {
+    "small": {"depth": 32, "units": 64, "layers": 1},
+    "medium": {"depth": 64, "units": 128, "layers": 1},
+    "large": {"depth": 128, "units": 256, "layers": 2},
+}
+FORECASTERS: dict[str, Architecture[AnyEncoderConfiguration, AnyEncoder]] = {  # no position sees a later one
+    "transformer": replace(ENCODERS["transformer"], presets=SERIES_PRESETS, named={"causal": True, "pooling": "last"}),
+    **{
+        cell: replace(ENCODERS[cell], presets=RECURRENT_SERIES_PRESETS, named={"cell": cell, "bidirectional": False})
         for cell in CELLS
     },
 }

@@ -1,15 +1,17 @@
-"""The encoder alone: bidirectional attention, with one output per sample or per position."""
+"""The encoder alone: attention in both directions or causal, with one output per sample or per position."""
 
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from pydantic import model_validator
 
 from dragoman.batch import Batch
-from dragoman.graph import Array, Parameter, Value
-from dragoman.layers import ForwardContext, Initializer, Perceptron, Pooling, PoolingKind
+from dragoman.errors import ConfigurationError
+from dragoman.graph import Array, Parameter, Value, value_of
+from dragoman.layers import ForwardContext, Initializer, KVCache, Perceptron, Pooling, PoolingKind
 from dragoman.networks.blocks import (
     BlockSettings,
     EncoderBlock,
@@ -21,8 +23,10 @@ from dragoman.networks.blocks import (
     new_row_embedding,
     one_bias,
 )
-from dragoman.networks.heads import EncoderSizes, EncodingNetwork
+from dragoman.networks.heads import EncoderSizes
+from dragoman.networks.language_model import LanguageModelState
 from dragoman.networks.sizes import check_memory, count_encoder
+from dragoman.networks.stepwise import StepwiseEncoder
 from dragoman.operations import append_row, appended_offsets, appended_rows
 
 
@@ -30,10 +34,19 @@ class EncoderSettings(BlockSettings):
     """What is chosen of an Encoder.
 
     pooling  what stands for a whole sample: a learned row appended to it, which looks at all others ("class_token"),
-             the mean or the maximum of its rows, or a mean weighted by attention; "none": one output per position
+             the mean or the maximum of its rows, a mean weighted by attention, or its last row; "none": one output
+             per position
+    causal   whether a position looks at itself and what came before alone
     """
 
     pooling: PoolingKind = "mean"
+    causal: bool = False
+
+    @model_validator(mode="after")
+    def _some_row_sees_all(self) -> Self:
+        if self.pooling == "last" and not self.causal:
+            raise ValueError("pooling 'last' is for causal encoders; others have 'class_token', 'mean', 'max' ...")
+        return self
 
 
 class EncoderConfiguration(EncoderSettings, EncoderSizes):
@@ -44,7 +57,7 @@ class EncoderConfiguration(EncoderSettings, EncoderSizes):
         return count_encoder(self)
 
 
-class Encoder(EncodingNetwork):
+class Encoder(StepwiseEncoder):
     """Labels or real rows -> embedding with positions -> blocks -> pooling -> outputs."""
 
     configuration: EncoderConfiguration
@@ -59,7 +72,7 @@ class Encoder(EncodingNetwork):
         elif c.inputs is not None:
             self.embedding = new_row_embedding(c, c.inputs, initial, sites)
         self.class_token = Parameter(initial.normal(1, c.depth, 1.0)[0]) if c.pooling == "class_token" else None
-        self.blocks = one_bias([EncoderBlock(c, initial, sites) for _ in range(c.layers)])
+        self.blocks = one_bias([EncoderBlock(c, initial, sites, c.causal) for _ in range(c.layers)])
         self.normalization = new_normalization(c, initial, sites) if c.block == "pre" else None
         self.pooling = Pooling(c.pooling, c.depth, initial)
         self.output = Perceptron(c.depth, c.outputs, initial, c.output_activation)
@@ -79,6 +92,24 @@ class Encoder(EncodingNetwork):
 
     def _without_tokens(self, rows: Array, batch: Batch) -> Array:
         return rows if self.class_token is None else np.delete(rows, appended_rows(batch.offsets), axis=0)
+
+    def encode(self, batch: Batch) -> LanguageModelState:
+        """The state of a causal encoder before it reads; of the batch only its size counts."""
+        if not self.configuration.causal:
+            raise ConfigurationError("an encoder that looks in both directions cannot read row by row; use causal=True")
+        caches = (KVCache.empty(len(batch), self.configuration.depth, self.theta.values.dtype) for _ in self.blocks)
+        return LanguageModelState(tuple(caches), 0)
+
+    def step(self, state: LanguageModelState, rows: Array) -> tuple[Array, LanguageModelState]:
+        """Outputs [B, outputs] after reading one more row (or label) of each sequence, and the next state."""
+        plain, run = self.plain, ForwardContext()
+        stream = Stream(plain.embedding(rows, np.full(len(rows), state.position), run))
+        past = []
+        for block, before in zip(plain.blocks, state.past, strict=True):
+            stream, after = block.step(stream, before)
+            past.append(after)
+        outputs = plain.output(finish(plain.normalization, stream, run, 0))
+        return value_of(outputs), LanguageModelState(tuple(past), state.position + 1)
 
     @property
     def maximum_length(self) -> int | None:

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from dragoman.batch import Batch
-from dragoman.errors import ShapeError
+from dragoman.errors import ConfigurationError, ShapeError
 from dragoman.graph import Array, Value, value_of
 from dragoman.layers import (
     CarriedStates,
@@ -26,7 +26,7 @@ from dragoman.layers import (
     select_states,
 )
 from dragoman.networks.blocks import Activation
-from dragoman.networks.heads import EncoderSizes, EncodingNetwork
+from dragoman.networks.heads import EncoderSizes
 from dragoman.networks.network import Configuration, Network
 from dragoman.networks.sizes import (
     MOST_LABELS,
@@ -36,6 +36,7 @@ from dragoman.networks.sizes import (
     count_recurrent_encoder,
     count_recurrent_language_model,
 )
+from dragoman.networks.stepwise import StepwiseEncoder
 from dragoman.operations import drop
 
 
@@ -83,7 +84,7 @@ class RecurrentEncoderConfiguration(RecurrentEncoderSettings, EncoderSizes):
         return count_recurrent_encoder(self)
 
 
-class RecurrentEncoder(EncodingNetwork):
+class RecurrentEncoder(StepwiseEncoder):
     """Labels or real rows -> embedding -> recurrent layers -> pooling -> outputs."""
 
     def __init__(self, configuration: RecurrentEncoderConfiguration, seed: int = 0, dtype: Any = np.float32) -> None:
@@ -107,6 +108,20 @@ class RecurrentEncoder(EncodingNetwork):
         x = self.embedding(batch.labels, batch.positions, run, batch.first_row)
         rows, finals = self.recurrent(x, batch.offsets, run, first_row=batch.first_row)
         return rows, (finals[-1][0] if self.pooling is None else self.pooling(rows, batch.offsets))
+
+    def encode(self, batch: Batch) -> RecurrentLanguageModelState:
+        """The state before anything is read; of the batch only its size counts."""
+        if self.configuration.bidirectional:
+            raise ConfigurationError("a bidirectional encoder cannot read row by row; use bidirectional=False")
+        states = (tuple(map(value_of, cell.begin(len(batch)))) for cell in self.recurrent.forward)
+        return RecurrentLanguageModelState(tuple(states))
+
+    def step(self, state: RecurrentLanguageModelState, rows: Array) -> tuple[Array, RecurrentLanguageModelState]:
+        """Outputs [B, outputs] after reading one more row (or label) of each sequence, and the next state."""
+        plain = self.plain
+        x = plain.embedding(rows, np.zeros(len(rows), np.int64), ForwardContext())
+        states = plain.recurrent.step(x, state.states)
+        return value_of(plain.output(states[-1][0])), RecurrentLanguageModelState(tuple(states))
 
     @property
     def maximum_length(self) -> None:

@@ -34,6 +34,7 @@ TASKS = {  # where each is registered, by name
     "tagging": "dragoman.tasks.tagging.task",
     "captioning": "dragoman.tasks.captioning.task",
     "image-classification": "dragoman.tasks.image_classification.task",
+    "forecasting": "dragoman.tasks.forecasting.task",
 }
 DEFAULT = "translation"
 
@@ -174,6 +175,10 @@ class Task(ABC):
     ) -> Callable[[Network], dict[str, float]] | None:
         """A function that measures scores of the validation part and shows samples; None if nothing is asked for."""
         return None
+
+    def measured(self, model: Any, dataset: Dataset) -> dict[str, Any]:
+        """What model.json says of the finished network besides how its training went."""
+        return {}
 
     # Evaluation
 

@@ -186,7 +186,8 @@ class ModelTraining:
         }
         if self.base is not None and outcome.finished:
             summary["compared"] = self._compared(self.base, outcome)
-        self.model.metadata = self.model.metadata.model_copy(update={"training": summary})
+        measured = self.task.measured(self.model, self.dataset)
+        self.model.metadata = self.model.metadata.model_copy(update={"training": summary, **measured})
         self.model.directory = self.out
         if self.out is not None:
             with explain_write_errors(self.out, "the model"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections import deque
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from dragoman.data.readers.layout import Format, Layout, named_like
 from dragoman.data.records import ReadErrors, Record, clean, make_record
@@ -31,10 +32,18 @@ def tsv_rows(source: Source, problems: ReadErrors) -> Iterator[Row]:
     return ((number, text.split("\t")) for number, text in source.lines(problems))
 
 
-def csv_rows(source: Source, problems: ReadErrors) -> Iterator[Row]:
-    """Yield rows with the line they begin on. After a broken row, continue at the line below its first."""
-    feed = _RowFeed(source.physical_lines())
-    reader = csv.reader(feed, strict=True)
+def csv_rows(source: Source, problems: ReadErrors, delimiter: str | None = ",") -> Iterator[Row]:
+    """Yield rows with the line they begin on. After a broken row, continue at the line below its first.
+
+    delimiter  between the fields; None: a tab, else a semicolon, else a comma, as the first line has it
+    """
+    lines = source.physical_lines()
+    if delimiter is None:
+        first = next(lines)
+        delimiter = next((mark for mark in "\t;" if mark in first.text), ",")
+        lines = chain([first], lines)
+    feed = _RowFeed(lines)
+    reader = csv.reader(feed, strict=True, delimiter=delimiter)
     while True:
         feed.begin_row()
         broken = ""
@@ -43,7 +52,7 @@ def csv_rows(source: Source, problems: ReadErrors) -> Iterator[Row]:
         except StopIteration:
             return
         except csv.Error as error:
-            broken, reader = str(error), csv.reader(feed, strict=True)
+            broken, reader = str(error), csv.reader(feed, strict=True, delimiter=delimiter)
         start, *others = feed.taken
         bad = start if start.fault else next((line for line in others if line.fault), None)
         if broken and not start.fault:

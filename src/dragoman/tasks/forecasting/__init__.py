@@ -1,0 +1,1 @@
+"""Forecasting: a series in, its next rows out."""
