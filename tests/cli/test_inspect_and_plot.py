@@ -204,7 +204,7 @@ def test_a_report_does_without_a_wrong_history(model: Path, run: Run) -> None:
     (model / "history.jsonl").write_text('{"step": "two"}\n', encoding="utf-8")
     done = run("evaluate", model, "--most", "2")
     assert done.code == 0
-    assert "the training curves are left out of the page: line 1 of the history" in done.err
+    assert "the figure 'Training' is left out of the page: line 1 of the history" in done.err
     assert (model / "evaluation" / "report.html").exists()
 
 

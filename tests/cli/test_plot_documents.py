@@ -61,7 +61,8 @@ def test_what_cannot_be_drawn(
 def tagger(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("tagger")
     (place / "words.conll").write_text(
-        "The\tDET\nplant\tNOUN\n\nI\tPRON\nmean\tVERB\nit\tPRON\n\n" * 20, encoding="utf-8"
+        "".join(f"The\tDET\nplant{i}\tNOUN\n\nI\tPRON\nmean{i}\tVERB\nit\tPRON\n\n" for i in range(20)),
+        encoding="utf-8",
     )
     settings = {
         "task": "tagging",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from dragoman.analysis.task_report import TaskReport
 from dragoman.errors import DragomanError
+
+if TYPE_CHECKING:
+    from dragoman.analysis.task_report import TaskReport
 
 
 def print_headline(report: TaskReport, screen: Console) -> None:
