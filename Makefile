@@ -28,7 +28,7 @@ bench: .venv/installed-bench  ## install PyTorch and CTranslate2, measure side b
 	$(BIN)/dragoman bench --compile --scaling $(if $(CORPUS),--corpus $(CORPUS)) \
 		--json bench-results/bench.json --plot bench-results/bench.png
 
-ledger: .venv/installed-test  ## which statements of the sources have a test
+ledger: .venv/installed-test  ## which statements of the sources have a test that uses the package
 	$(BIN)/python -m pytest --ledger -q -p no:cacheprovider
 
 format: .venv/installed-test  ## format the code

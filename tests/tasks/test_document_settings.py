@@ -155,7 +155,8 @@ def test_a_probability_of_two_classes_is_not_divided() -> None:
         ({"growth": [[5, 2], [3, 4]]}, "optimizer: the epochs of growth must rise, as in [[3, 2], [5, 4]]"),
         ({"growth": [[1, 2]]}, "optimizer.growth.0.0: "),
         ({"growth": [[2, 0]]}, "optimizer.growth.0.1: "),
-        ({"growth": 2}, "optimizer.growth: "),
+        ({"growth": 2}, "optimizer.growth: growing batches are written as [[epoch, factor], ...]"),
+        ({"growth": [3, 2]}, "optimizer.growth: growing batches are written as [[epoch, factor], ...]"),
     ],
 )
 def test_what_nothing_would_read_is_refused(given: dict[str, Any], expected: str) -> None:

@@ -55,6 +55,19 @@ def _shares_of_one(given: object) -> object:
 Shares = Annotated[tuple[float, float, float], BeforeValidator(_shares_of_one)]
 
 
+def _epochs_and_factors(given: object) -> object:
+    """Refuse what is not a list of pairs; pydantic checks the numbers."""
+    if isinstance(given, list | tuple) and all(isinstance(entry, list | tuple) and len(entry) == 2 for entry in given):
+        return given
+    raise ValueError(f"growing batches are written as [[epoch, factor], ...], such as [[3, 2], [5, 4]]; got {given}")
+
+
+Growth = Annotated[
+    tuple[tuple[Annotated[int, Field(ge=2)], Annotated[float, Field(gt=0, le=1e6)]], ...],
+    BeforeValidator(_epochs_and_factors),
+]
+
+
 class DataSettings(Configuration):
     """Where the samples come from and how they are split; every task adds how they become numbers."""
 
@@ -98,7 +111,7 @@ class OptimizerSettings(Configuration):
     tokens: Positive | None = None
     grouped: bool = True
     keep_remainder: bool = True
-    growth: tuple[tuple[Annotated[int, Field(ge=2)], Annotated[float, Field(gt=0, le=1e6)]], ...] = ()
+    growth: Growth = ()
     accumulate: Positive = 1
     averaging: Fraction = 0.0
     scheduled_sampling: Fraction = 0.0
