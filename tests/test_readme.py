@@ -14,9 +14,11 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from dragoman.cli import main
 from tests.data.test_doctor import SOUND
+from tests.drawn_images import drawn
 
 engine_state = sys.modules["dragoman.graph.operation"]  # `dragoman.graph.operation` itself is the decorator
 
@@ -28,7 +30,7 @@ def blocks(language: str, text: str = README) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
 
 
-NAMES = ("data.md", "recurrent.md", "vectors.md", "language-models.md", "classifying.md", "tagging.md")
+NAMES = ("data.md", "recurrent.md", "vectors.md", "language-models.md", "classifying.md", "tagging.md", "images.md")
 PAGES = [README, *((ROOT / "docs" / name).read_text(encoding="utf-8") for name in NAMES)]
 COMMANDS = list(
     dict.fromkeys(line for page in PAGES for block in blocks("sh", page) for line in block.splitlines() if line)
@@ -40,6 +42,7 @@ TRAININGS = (
     f"book.txt --task language-model --out writer {SMALL} --set network.perceptron_depth=16 --set network.heads=2",
     "reviews.csv --task classification --out critic --preset small",
     f"words.conll --task tagging --out tagger {SMALL} --set network.units=16",
+    "digits --task image-classification --out reader --preset small",
 )
 OPINIONS = {"wonderful": "good", "terrible": "bad"}
 TAGGED = "The\tDET\nplant\tNOUN\nis\tVERB\ngreen\tADJ\n.\tPUNCT\n\nI\tPRON\nmean\tVERB\nit\tPRON\n\n"
@@ -80,6 +83,11 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copy(ROOT / "examples" / "translation.toml", place)
     (place / "book.txt").write_text(f"Once upon a time. {ABOUT}" * 40, encoding="utf-8")
     (place / "words.conll").write_text(TAGGED * 40, encoding="utf-8")
+    for i, (image, _) in enumerate(zip(*drawn(60), strict=True)):
+        path = place / "digits" / str(i % 6) / f"{i}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(image).save(path)
+    shutil.copy(place / "digits" / "3" / "9.png", place / "digit.png")
     reviews = [f"A {word} film number {i}.,{label}" for i in range(30) for word, label in OPINIONS.items()]
     (place / "reviews.csv").write_text("\n".join(["text,label", *reviews, ""]), encoding="utf-8")
     for name, text in {"text": ABOUT * 6, "english": SIDES[0], "spanish": SIDES[1]}.items():
