@@ -7,7 +7,8 @@ All contenders have the same size, first weights, batches in the same order, dro
 step, and moving average of the weights; each runs in its own process. They take turns of some steps, in alternating
 order, until all are done, so whatever else the machine does disturbs all alike. Errors of the first batch are compared
 first. A ratio is a twin's time divided by ours in the same turn: above 1, Dragoman is faster. `gemm` is nothing but the
-matrix products of our step, on the same threads: no implementation on these products can be faster. In the end the
+matrix products of our step, on the same threads: no implementation on these products can be faster. It includes those
+inside attention, of which a causal one needs half; `gemm linear` is without them. In the end the
 validation part is evaluated; those bits per character are by the average of the weights.
 """
 
@@ -27,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from dragoman.bench.machine import machine_facts
-from dragoman.bench.rounds import OURS, ratios
+from dragoman.bench.rounds import LINEAR_PRODUCTS, OURS, PRODUCTS, ratios
 from dragoman.tasks import components, decisions
 from dragoman.tasks.configuration import configuration
 from dragoman.tasks.task import find_task
@@ -140,21 +141,27 @@ class Torch:
 
 
 class Products:
-    """The matrix products of our step: y = x W, dx = dy W', dW = x' dy of every layer, shard by shard."""
+    """The matrix products of our step: y = x W, dx = dy W', dW = x' dy of every layer, shard by shard.
 
-    def __init__(self, setup: Setup, threads: int) -> None:
+    attention  whether those inside attention are among them
+    """
+
+    def __init__(self, setup: Setup, threads: int, attention: bool) -> None:
         from threadpoolctl import threadpool_limits
 
-        from dragoman.bench.contenders import Buffers
+        from dragoman.bench.contenders import Buffers, attention_products
         from dragoman.engines import use_fastest
         from dragoman.training.workers import Workers
 
         threadpool_limits(1)
         use_fastest()
         self.workers = Workers(threads)
-        shards = [len(shard.labels) for shard in next(setup.stream).shards(threads)]
-        c = setup.network().configuration
-        self.layers = [self._layers(c, rows) for rows in shards]
+        shards, c = next(setup.stream).shards(threads), setup.network().configuration
+        self.layers = [self._layers(c, len(shard.labels)) for shard in shards]
+        if attention:
+            self.layers = [
+                layers + attention_products(c, shard) for layers, shard in zip(self.layers, shards, strict=True)
+            ]
         self.buffers = [Buffers([self.layers], number) for number in range(len(shards))]
 
     def _layers(self, c: Any, rows: int) -> list[tuple[int, int, int]]:
@@ -176,7 +183,11 @@ def serve(contender: str, given: dict[str, Any], threads: int) -> None:
     """Answer requests, one per line: "first", "evaluate", or a number of steps to time."""
     setup, (name, _, form) = Setup(given), contender.partition(" ")
     made: Any = Ours(setup, threads) if name == OURS else None
-    made = made or (Products(setup, threads) if name == "gemm" else Torch(setup, threads, form))
+    if name == PRODUCTS:
+        made = Products(
+            setup, threads, attention=contender == PRODUCTS and setup.settings.architecture == "transformer"
+        )
+    made = made or Torch(setup, threads, form)
     for line in sys.stdin:
         request, started, processor = json.loads(line), time.perf_counter(), time.process_time()
         found: Any = None
@@ -224,7 +235,8 @@ def measure(architecture: str, arguments: argparse.Namespace) -> Iterator[dict[s
         "stopping": {"steps": arguments.steps},
     }
     peers = ["torch relative", "torch learned"] if architecture == "transformer" else ["torch"]
-    names = [name for name in (OURS, *peers, "gemm") if name in arguments.contenders or not arguments.contenders]
+    products = [PRODUCTS, LINEAR_PRODUCTS] if architecture == "transformer" else [PRODUCTS]
+    names = [name for name in (OURS, *peers, *products) if name in arguments.contenders or not arguments.contenders]
     with ExitStack() as stack:
         contenders = {name: stack.enter_context(Contender(name, given, arguments.threads)) for name in names}
         first = contenders[OURS].ask("first")
@@ -236,7 +248,7 @@ def measure(architecture: str, arguments: argparse.Namespace) -> Iterator[dict[s
         processor: dict[str, list[float]] = {name: [] for name in names}
         for turn in range(rounds):
             for name in names if turn % 2 == 0 else names[::-1]:
-                if name == "gemm" and turn == 0:
+                if name in products and turn == 0:
                     contenders[name].ask(2)
                 wall, cpu = contenders[name].ask(arguments.block)
                 seconds[name].append(wall)
@@ -255,7 +267,7 @@ def measure(architecture: str, arguments: argparse.Namespace) -> Iterator[dict[s
                 "least": least,
                 "quartiles": quartiles,
                 "cpu_ratio": ratios(warm_cpu, name)[1],
-                "bits_per_character": None if name == "gemm" else contenders[name].ask("evaluate"),
+                "bits_per_character": None if name in products else contenders[name].ask("evaluate"),
             }
 
 

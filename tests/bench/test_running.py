@@ -32,7 +32,16 @@ from tests.bench.materials import QUICK, steps_material
 
 PROMISED = {
     *("workload", "preset", "contender", "min_ratio", "median_ratio", "spread", "seconds", "rounds"),
-    *("memory", "memory_ratio", "cold_start", "cached_start", "sentences_per_second", "identical", "gemm_share"),
+    *(
+        "memory",
+        "memory_ratio",
+        "cold_start",
+        "cached_start",
+        "sentences_per_second",
+        "identical",
+        "gemm_share",
+        "linear_share",
+    ),
 }
 
 
@@ -45,7 +54,9 @@ def results() -> Results:
 def test_every_contender_has_a_row_with_all_fields(results: Results) -> None:
     rows = [row.as_dict() for row in results.rows]
     assert all(row.keys() >= PROMISED for row in rows)
-    assert {row["contender"] for row in rows if row["kind"] == "training"} == {"dragoman", "torch", "gemm"}
+    assert {row["contender"] for row in rows if row["kind"] == "training"} == {
+        *("dragoman", "torch", "gemm", "gemm linear")
+    }
     assert {row["workload"] for row in rows if row["kind"] == "decoding"} == {
         *("greedy-1", "greedy-64", "beam-1", "beam-64")
     }
@@ -62,7 +73,7 @@ def test_every_contender_has_a_row_with_all_fields(results: Results) -> None:
 
 def test_a_language_model_and_a_classifier_run_beside_their_twins() -> None:
     rows = run.run(replace(QUICK, workloads=("language-model", "classifier"), rounds=1)).rows
-    names = ("dragoman", "torch", "gemm")
+    names = ("dragoman", "torch", "gemm", "gemm linear")
     assert [(row.workload, row.contender) for row in rows] == [
         (workload, name) for workload in ("language-model", "classifier") for name in names
     ]
@@ -263,9 +274,10 @@ def test_an_epoch_needs_a_corpus() -> None:
 
 
 def test_what_an_epoch_takes_follows_from_its_steps() -> None:
-    seconds, memory = {"dragoman": [2.0], "torch": [6.0], "gemm": [1.0]}, {"dragoman": 1, "torch": 1, "gemm": 1}
+    seconds = {"dragoman": [2.0], "torch": [6.0], "gemm": [1.0], "gemm linear": [0.9]}
+    memory = dict.fromkeys(seconds, 1)
     rows = training.make_rows("small", "epoch", seconds, 200, memory, {}, 1116)
-    assert [row.epoch_seconds for row in rows] == pytest.approx([11.16, 33.48, 5.58])
+    assert [row.epoch_seconds for row in rows] == pytest.approx([11.16, 33.48, 5.58, 5.022])
     assert {row.epoch_seconds for row in training.make_rows("small", "equal", seconds, 8, memory, {}, None)} == {None}
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dragoman.analysis.figures.canvas import new_figure
-from dragoman.bench.rounds import OURS, Row
+from dragoman.bench.rounds import LINEAR_PRODUCTS, OURS, PRODUCTS, Row
 from dragoman.bench.scaling import CORPUS, ROWS, Point
 from dragoman.errors import DataError
 
@@ -21,7 +21,8 @@ COLOURS = {
     "torch.compile": "tab:orange",
     "ctranslate2-float32": "tab:green",
     "ctranslate2-int8": "tab:olive",
-    "gemm": "tab:grey",
+    PRODUCTS: "tab:grey",
+    LINEAR_PRODUCTS: "lightgrey",
 }
 MIB = 2**20
 TITLES = {"training": "Training steps", "decoding": "Decoding"}

@@ -62,9 +62,15 @@ def remarks(results: Results) -> list[str]:
     ]
     if (facts["load"] or 0.0) > BUSY:
         lines.append(f"Other processes were running (load {facts['load']:.1f}): these ratios are not reliable.")
-    shares = [f"{row.preset} {row.workload} {row.gemm_share:.0%}" for row in results.rows if row.gemm_share]
+    shares = [
+        f"{row.preset} {row.workload} {row.gemm_share:.0%} ({row.linear_share or 0:.0%})"
+        for row in results.rows
+        if row.gemm_share
+    ]
     if shares:
-        lines.append(f"Share of a step that is matrix products (gemm / dragoman): {', '.join(shares)}.")
+        lines.append(
+            f"Share of a step that is matrix products (gemm / dragoman; linear layers alone): {', '.join(shares)}."
+        )
     for preset in dict.fromkeys(row.preset for row in results.rows if row.epoch_seconds):
         epochs = [row for row in results.rows if row.preset == preset and row.epoch_seconds]
         times = ", ".join(f"{row.contender} {row.epoch_seconds:.1f} s" for row in epochs)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 OURS = "dragoman"
+PRODUCTS, LINEAR_PRODUCTS = "gemm", "gemm linear"  # all matrix products of a step; without those inside attention
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class Row:
     cold_start     seconds from process start to the end of the first step, with no compiled kernels cached
     cached_start   the same with all kernels cached
     identical      share of the sentences that it decodes exactly as we do
-    gemm_share     time of the matrix products alone, divided by ours
+    gemm_share     time of the matrix products alone, divided by ours; linear_share: of those of linear layers alone
     epoch_seconds  time of a whole epoch, extrapolated from the batches that were measured
     """
 
@@ -42,6 +43,7 @@ class Row:
     sentences_per_second: float | None = None
     identical: float | None = None
     gemm_share: float | None = None
+    linear_share: float | None = None
     epoch_seconds: float | None = None
 
     def as_dict(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from dragoman.bench.preparation import prepare_steps
 from dragoman.bench.processes import ContenderError, Process, first_step, start_processes
-from dragoman.bench.rounds import OURS, Row, alternate, ratios
+from dragoman.bench.rounds import LINEAR_PRODUCTS, OURS, PRODUCTS, Row, alternate, ratios
 from dragoman.bench.sentences import Sentences
 from dragoman.bench.workloads import TRAINING, Settings, new_network
 
@@ -34,7 +34,7 @@ def measure_training(
     directory = work / f"{preset}-{name}"
     prepare_steps(directory, new_network(workload, size), batches, workload.smoothing)
     variables = cache_variables(work, preset, settings)
-    names = [OURS, "torch", "gemm", *["torch.compile"] * settings.compile]
+    names = [OURS, "torch", PRODUCTS, LINEAR_PRODUCTS, *["torch.compile"] * settings.compile]
     times = {}
     if starts:
         say(f"{preset}: first step, with an empty and with a filled kernel cache")
@@ -88,7 +88,7 @@ def try_optional(name: str, settings: Settings, work: Callable[[], T]) -> T | No
 def check_agreement(processes: dict[str, Process], settings: Settings) -> None:
     """Raise unless all contenders compute the same error and gradient norm from the same weights."""
     ours = processes[OURS].ask("check")
-    for name in [name for name in processes if name not in (OURS, "gemm")]:
+    for name in [name for name in processes if name not in (OURS, PRODUCTS, LINEAR_PRODUCTS)]:
         theirs = try_optional(name, settings, partial(processes[name].ask, "check"))
         if theirs is None:
             processes.pop(name).close()
@@ -149,7 +149,8 @@ def make_rows(
                 memory[OURS] / memory[name],
                 cold,
                 cached,
-                gemm_share=ratios(seconds, "gemm")[1] if name == OURS else None,
+                gemm_share=ratios(seconds, PRODUCTS)[1] if name == OURS else None,
+                linear_share=ratios(seconds, LINEAR_PRODUCTS)[1] if name == OURS else None,
                 epoch_seconds=None if epoch is None else each * epoch,
             )
         )

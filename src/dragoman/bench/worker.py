@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.bench.material import Material
+from dragoman.bench.rounds import LINEAR_PRODUCTS, PRODUCTS
 
 
 def make_contender(name: str, material: Material, threads: int | None) -> Any:
@@ -29,10 +30,10 @@ def make_contender(name: str, material: Material, threads: int | None) -> Any:
         from dragoman.bench.contenders import Ours
 
         return Ours(material, threads)
-    if name == "gemm":
+    if name in (PRODUCTS, LINEAR_PRODUCTS):
         from dragoman.bench.contenders import MatrixProducts
 
-        return MatrixProducts(material, threads)
+        return MatrixProducts(material, threads, attention=name == PRODUCTS)
     if name in ("torch", "torch.compile"):
         from dragoman.bench.torch_worker import Torch
 

@@ -25,7 +25,6 @@ from dragoman.engines.numba.gemm.packed_weights import (
     pack,
     pack_transposed,
     round_up_to_panel,
-    row_stride,
     transpose,
 )
 from dragoman.engines.numba.jit import call, callback, device_function
@@ -75,9 +74,8 @@ def _gemm(
         b = work
     x0 = ZERO_INDEX
     if transposed_a:
-        stride = row_stride(k)
-        transpose(x, ZERO_INDEX, xs, k, m, work, place, stride)
-        x, x0, xs, place = work, place, stride, place + m * stride
+        transpose(x, ZERO_INDEX, xs, k, m, work, place, k)
+        x, x0, xs, place = work, place, k, place + round_up_to_panel(m * k)
     width = columns_per_block(min(k, DEPTH_BLOCK))
     while begin < n:
         done, begin = begin, min(begin, n - PANEL)  # the last panel may overlap the one before
@@ -106,7 +104,7 @@ def workspace_size(transposed_a: Any, m: Any, n: Any, k: Any) -> Any:
     """Elements of the workspace of `_gemm`."""
     inputs = min(k, DEPTH_BLOCK)
     packed = inputs * min(columns_per_block(inputs), round_up_to_panel(n))
-    return round_up_to_panel(n) + m * row_stride(k) * transposed_a + m * PANEL + packed
+    return round_up_to_panel(n) + round_up_to_panel(m * k) * transposed_a + m * PANEL + packed
 
 
 @functools.cache
