@@ -230,6 +230,7 @@ def measure(architecture: str, arguments: argparse.Namespace) -> Iterator[dict[s
         "task": "language-model",
         "architecture": architecture,
         "preset": arguments.preset,
+        "seed": arguments.seed,
         "data": {"files": [arguments.text], "context": arguments.context, "tokenizer": arguments.tokenizer},
         "optimizer": {"batch": arguments.batch} | ({} if arguments.rate is None else {"rate": arguments.rate}),
         "stopping": {"steps": arguments.steps},
@@ -280,6 +281,7 @@ def main() -> int:
     parser.add_argument("--context", type=int, default=128)
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--rate", type=float)
+    parser.add_argument("--seed", type=int, default=0, help="of first weights and order of the batches")
     parser.add_argument("--steps", type=int, default=1200)
     parser.add_argument("--block", type=int, default=20, help="steps of a turn")
     parser.add_argument("--threads", type=int, default=2)
