@@ -8,7 +8,7 @@ from typing import Any
 from dragoman.analysis.task_report import TaskReport
 from dragoman.data.classes import Classes
 from dragoman.data.dataset import Dataset, Part
-from dragoman.data.labelled_texts import LabelledTexts
+from dragoman.data.labelled_texts import LabelledTexts, as_number
 from dragoman.data.schema import Encoders
 from dragoman.errors import ConfigurationError, DataError
 from dragoman.loss import CrossEntropy
@@ -62,6 +62,8 @@ class Classification(TextTask):
                 f"{len(single):,} of {classes.size:,} classes with a single training example ({named}): little can be "
                 "learnt from one; add examples, or merge it with another class"
             )
+            if 2 * len(single) > classes.size and all(as_number(name) is not None for name in classes.names):
+                yield "the labels are numbers, and most of them occur once: predict numbers with --task regression"
 
     def part(self, dataset: Dataset, name: str, settings: TrainingConfiguration) -> Part:
         part = dataset.part(name)
