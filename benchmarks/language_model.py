@@ -237,7 +237,7 @@ def measure(architecture: str, arguments: argparse.Namespace) -> Iterator[dict[s
     }
     peers = ["torch relative", "torch learned"] if architecture == "transformer" else ["torch"]
     products = [PRODUCTS, LINEAR_PRODUCTS] if architecture == "transformer" else [PRODUCTS]
-    names = [name for name in (OURS, *peers, *products) if name in arguments.contenders or not arguments.contenders]
+    names = [name for name in (OURS, *peers, *products) if name in (arguments.contenders or [name])]
     with ExitStack() as stack:
         contenders = {name: stack.enter_context(Contender(name, given, arguments.threads)) for name in names}
         first = contenders[OURS].ask("first")

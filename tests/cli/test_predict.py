@@ -45,6 +45,14 @@ def test_lines_a_table_and_standard_input_say_the_same(run: Run, topics: Path, t
     assert (tmp_path / "out.tsv").read_text().splitlines() == lines
 
 
+def test_empty_texts_are_counted(run: Run, topics: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a coach\n\n  \nan atom\n")
+    done = run("predict", topics, tmp_path / "a.txt")
+    assert (done.code, len(done.lines)) == (0, 4), "a line for each line"
+    assert done.err == "warning: 2 of 4 texts are empty: a prediction from nothing\n"
+    assert "the text is empty" in run("predict", topics, "").err
+
+
 def test_json_and_why(run: Run, topics: Path) -> None:
     found = json.loads(run("predict", topics, "a coach and a thing", "--json", "--explain").out)
     assert found["text"] == "a coach and a thing"

@@ -58,11 +58,16 @@ def predict(
     if explain and not hasattr(found, "explain"):
         raise ConfigurationError(f"a model for {task.name} does not say which words decided; leave --explain out")
     choose_engine(given.is_text)
+    read = empty = 0
     with written_output(out, None if given.is_text else given.given) as file:
         for lines in given.chunks():
+            read, empty = read + len(lines), empty + sum(not line.strip() for line in lines)
             for line, prediction in zip(lines, found.predict(lines), strict=True):
                 _write(line, prediction, found.explain(line) if explain else None, as_json, file)
             file.flush()
+    if empty:
+        texts = "the text is" if read == 1 else f"{empty:,} of {read:,} texts {'is' if empty == 1 else 'are'}"
+        typer.echo(f"warning: {texts} empty: a prediction from nothing", err=True)
 
 
 def _write(text: str, prediction: Any, explanation: Any, as_json: bool, file: TextIO) -> None:

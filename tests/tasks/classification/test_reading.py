@@ -75,6 +75,10 @@ def test_what_was_chosen_is_said(tmp_path: Path) -> None:
     path = written(tmp_path / "a.tsv", TSV)
     assert opened(path).name == f"{path} (text from column 2, labels from column 1)"
     assert opened(path, text=(2,), label=1).name == str(path)
+    unknown = written(tmp_path / "c.csv", "text,how\n" + "a,b\n" * 3)
+    assert opened(unknown).name.endswith("(text from column 'text', labels from column 'how')")
+    no_header = written(tmp_path / "d.csv", "question,b\n" + "a,b\n" * 3)
+    assert opened(no_header).name.endswith("(text from column 1, labels from column 2)")
     header = written(tmp_path / "b.csv", "headline,topic,x\n" + "a,b,c\n" * 3)
     assert opened(header).name.endswith("(text from column 'headline', labels from column 'topic')")
     assert opened(path, label=2).columns is not None
@@ -234,3 +238,12 @@ def test_the_report_of_a_regressor(ratings: Path) -> None:
         task.evaluate(task.load(ratings), [("x", "many")])
     pytest.importorskip("matplotlib")
     assert report.figures["Predicted against true numbers"]().axes
+
+
+def test_numbers_as_classes_are_noticed(tmp_path: Path, own_cache: None) -> None:
+    lines = "".join(f"a text {i},{i / 7}\n" for i in range(20))
+    given = {"task": "classification", "data": {"files": [str(written(tmp_path / "n.csv", f"text,score\n{lines}"))]}}
+    task, asked = find_task("classification"), configuration(given)
+    dataset = task.prepare(task.open_corpus(asked.data), asked)
+    assert sum(dataset.about["parts"].values()) == 20, "the header is no sample"
+    assert list(task.warnings(dataset, new=True))[-1].endswith("predict numbers with --task regression")

@@ -15,6 +15,7 @@ from dragoman.tasks.configuration import configuration
 from dragoman.tasks.model import load_metadata
 from dragoman.tasks.tagging.corpus import open_corpus
 from dragoman.tasks.tagging.settings import TaggedData
+from dragoman.tasks.tagging.task import TASK
 from dragoman.tasks.training import train_model
 from tests.tasks.tagging.tagged import SENTENCES, as_conll, tagged_file, tiny, trained, write_conll
 
@@ -125,6 +126,13 @@ def test_settings_that_a_tagger_does_not_have() -> None:
     ]:
         with pytest.raises(ConfigurationError, match=error):
             train_model(tiny(changes))
+
+
+def test_a_tag_of_one_word_is_told(tmp_path: Path) -> None:
+    path = write_conll(tmp_path / "odd.conll", [*SENTENCES, [("Oh", "INTJ")]])
+    asked = configuration(tiny({"data": {"files": [path]}}))
+    dataset = TASK.prepare(TASK.open_corpus(asked.data), asked)
+    assert "1 of 7 tags with a single training word (INTJ)" in next(iter(TASK.warnings(dataset, new=True)))
 
 
 @pytest.mark.parametrize("architecture", ["transformer", "gru", "rnn"])

@@ -64,7 +64,7 @@ def find_columns(source: Source, format: Format, settings: TextData, number: boo
     if format.name == "labelled":
         return None
     names = NUMBER + CLASS if number else CLASS
-    head = _head(source, format, settings, names)
+    head = _head(source, format, settings)
     _check_given(head, settings)
     label, text = settings.label, settings.text
     if label is not None and text is not None:
@@ -80,7 +80,7 @@ def find_columns(source: Source, format: Format, settings: TextData, number: boo
     return Columns(label, text, head.header, chosen=True)
 
 
-def _head(source: Source, format: Format, settings: TextData, names: Sequence[str]) -> Head:
+def _head(source: Source, format: Format, settings: TextData) -> Head:
     if format.name == "parquet":
         columns, rows = parquet_head(source, LOOKED_AT)
         return Head(source.shown, columns, [["" if v is None else str(v) for v in row] for row in rows])
@@ -98,7 +98,7 @@ def _head(source: Source, format: Format, settings: TextData, names: Sequence[st
     header = settings.header
     if header is None:
         header = any(isinstance(column, str) for column in (settings.label, *(settings.text or ())))
-        header = header or _looks_like_header(first, settings, names)
+        header = header or _looks_like_header(first, rows[1:], settings)
     return Head(source.shown, first if header else None, rows[1:] if header else rows, header)
 
 
@@ -110,11 +110,15 @@ def _object(line: str) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _looks_like_header(first: Sequence[str], settings: TextData, names: Sequence[str]) -> bool:
+def _looks_like_header(first: Sequence[str], rows: Sequence[Sequence[str]], settings: TextData) -> bool:
+    """Whether it names a text, and a label: by a known name, or by words that no other row has."""
     known = {name.lower() for name in first}
     text = settings.text is not None or not known.isdisjoint(TEXT)
-    label = settings.label is not None or not known.isdisjoint(names)
-    return text and label and not known.isdisjoint({*TEXT, *names})
+    label = settings.label is not None or not known.isdisjoint({*CLASS, *NUMBER})
+    if text and label:
+        return not known.isdisjoint({*TEXT, *CLASS, *NUMBER})
+    values = {value.strip() for row in rows for value in row}
+    return text and bool(rows) and values.isdisjoint(first) and all(as_number(name) is None for name in first)
 
 
 def _width(head: Head) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 from dragoman.analysis.task_report import TaskReport
 from dragoman.data.classes import Classes
 from dragoman.data.dataset import Dataset, Part
-from dragoman.data.labelled_texts import LabelledTexts
+from dragoman.data.labelled_texts import LabelledTexts, as_number
 from dragoman.data.schema import Encoders
 from dragoman.errors import ConfigurationError, DataError
 from dragoman.loss import CrossEntropy
@@ -68,7 +68,10 @@ class Classification(TextTask):
     def warnings(self, dataset: Dataset, new: bool) -> Iterable[str]:
         yield from super().warnings(dataset, new)
         if new:
-            yield from single_examples(dataset.encoders["label"])
+            classes: Classes = dataset.encoders["label"]
+            yield from single_examples(classes)
+            if 2 * classes.counts.count(1) > classes.size and all(as_number(name) is not None for name in classes.names):
+                yield "the labels are numbers, and most of them occur once: predict numbers with --task regression"
 
     def part(self, dataset: Dataset, name: str, settings: TrainingConfiguration) -> Part:
         part = dataset.part(name)

@@ -25,6 +25,7 @@ from dragoman.tasks.tagging.tagger import Tagger
 from dragoman.tasks.task import Task, Tell
 from dragoman.wording import counted
 
+SHOWN = 8  # tags in a sentence
 FEW = 1000  # training sentences below which a new model is warned of
 RECIPES: dict[str, dict[str, Any]] = {
     "modern": {
@@ -102,6 +103,13 @@ class Tagging(Task):
             raise DataError(
                 f"every word has the tag '{tags.names[0]}', so there is nothing to learn; choose the columns of "
                 "word and tag with --columns 1,2"
+            )
+        single = [name for name, seen in zip(tags.names, tags.counts, strict=True) if seen == 1]
+        if single:
+            named = ", ".join(single[:SHOWN]) + (" ..." if len(single) > SHOWN else "")
+            yield (
+                f"{len(single):,} of {tags.size:,} tags with a single training word ({named}): little can be learnt "
+                "from one; add sentences, or merge it with another tag"
             )
         if count < FEW:
             yield (
