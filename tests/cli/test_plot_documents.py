@@ -43,7 +43,7 @@ def test_a_figure_by_its_number(run: Run, tmp_path: Path, monkeypatch: pytest.Mo
         (["figure", "7.3", "--text", "a"], "--text is for figures of a model"),
         (["figure", "7.3", "--out", "f.pdf"], "f.pdf: figures are written as .png or .svg, not as '.pdf'"),
         (["figure", "7.3", "--out", "gone/f.png"], "gone"),
-        (["figure", "7.3", "--projection", "pca"], "--projection chooses what `embeddings` shows; '7.3' has no such choice"),
+        (["figure", "7.3", "--projection", "pca"], "--projection chooses what `embeddings` shows; '7.3' has no"),
         (["nowhere", "history"], "nowhere is not a directory"),
     ],
 )  # fmt: skip
