@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ from tests.analysis.drawing import assert_readable
 
 DRAWN = [figure.number for figure in FIGURES if figure.draw is not None]
 DIAGRAMS = [number for number in DRAWN if number not in ("2", "4", "7.14")]  # the others are graphs
+DOCS = Path(__file__).parents[2] / "docs"
 INITIAL = Initializer(0, np.float64)
 
 figure_of = functools.cache(document_figure)
@@ -71,6 +73,15 @@ def test_all_figures_are_in_the_list() -> None:
     assert [figure.number for figure in FIGURES if figure.draw is None] == ["3", "11-13", "7.11"]
     assert all(figure.command.startswith("dragoman plot ") for figure in FIGURES if figure.draw is None)
     assert {figure.source for figure in FIGURES} == {"thesis", "book"}
+
+
+def test_the_gallery_shows_them_all() -> None:
+    page = (DOCS / "figures.md").read_text(encoding="utf-8")
+    for number in DRAWN:
+        assert f"`dragoman plot figure {number}`\n\n![Figure {number}](figures/documents/{number}.png)" in page
+    pictures = list((DOCS / "figures" / "documents").iterdir())
+    assert {picture.stem for picture in pictures} == set(DRAWN)
+    assert sum(picture.stat().st_size for picture in pictures) < 800_000
 
 
 def test_a_figure_that_is_not_there() -> None:

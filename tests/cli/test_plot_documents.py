@@ -60,9 +60,8 @@ def test_what_cannot_be_drawn(
 @pytest.fixture(scope="module")
 def tagger(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("tagger")
-    (place / "words.conll").write_text(
-        "The\tDET\nplant\tNOUN\n\nI\tPRON\nmean\tVERB\nit\tPRON\n\n" * 20, encoding="utf-8"
-    )
+    sentences = [f"The\tDET\nplant{i}\tNOUN\n\nI\tPRON\nmean\tVERB\nit{i}\tPRON\n\n" for i in range(20)]
+    (place / "words.conll").write_text("".join(sentences), encoding="utf-8")
     settings = {
         "task": "tagging",
         "architecture": "gru",
