@@ -15,7 +15,7 @@ from dragoman.analysis.audit import Finding
 from tests.cli.running import Run, dragoman
 
 
-@pytest.mark.ledger("T-6.2-params", "T-F6-F10")
+@pytest.mark.ledger("T-6.2-params")
 @pytest.mark.parametrize(("preset", "total"), [("small", "1,166,966"), ("medium", "2,822,902"), ("large", "6,950,390")])
 def test_inspect_prints_layers_and_the_exact_total(preset: str, total: str, run: Run) -> None:
     done = run("inspect", "--preset", preset, "--source-vocabulary", "4562", "--target-vocabulary", "6134")

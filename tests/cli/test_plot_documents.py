@@ -43,7 +43,7 @@ def test_a_figure_by_its_number(run: Run, tmp_path: Path, monkeypatch: pytest.Mo
         (["figure", "7.3", "--text", "a"], "--text is for figures of a model"),
         (["figure", "7.3", "--out", "f.pdf"], "f.pdf: figures are written as .png or .svg, not as '.pdf'"),
         (["figure", "7.3", "--out", "gone/f.png"], "gone"),
-        (["figure", "7.3", "--projection", "pca"], "--projection chooses what `embeddings` shows; '7.3' has no such choice"),
+        (["figure", "7.3", "--projection", "pca"], "--projection chooses what `embeddings` shows; '7.3' has no"),
         (["nowhere", "history"], "nowhere is not a directory"),
     ],
 )  # fmt: skip
@@ -60,10 +60,8 @@ def test_what_cannot_be_drawn(
 @pytest.fixture(scope="module")
 def tagger(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("tagger")
-    (place / "words.conll").write_text(
-        "".join(f"The\tDET\nplant{i}\tNOUN\n\nI\tPRON\nmean{i}\tVERB\nit\tPRON\n\n" for i in range(20)),
-        encoding="utf-8",
-    )
+    sentences = [f"The\tDET\nplant{i}\tNOUN\n\nI\tPRON\nmean\tVERB\nit{i}\tPRON\n\n" for i in range(20)]
+    (place / "words.conll").write_text("".join(sentences), encoding="utf-8")
     settings = {
         "task": "tagging",
         "architecture": "gru",

@@ -70,7 +70,9 @@ class Classification(TextTask):
         if new:
             classes: Classes = dataset.encoders["label"]
             yield from single_examples(classes)
-            if 2 * classes.counts.count(1) > classes.size and all(as_number(name) is not None for name in classes.names):
+            if 2 * classes.counts.count(1) > classes.size and all(
+                as_number(name) is not None for name in classes.names
+            ):
                 yield "the labels are numbers, and most of them occur once: predict numbers with --task regression"
 
     def part(self, dataset: Dataset, name: str, settings: TrainingConfiguration) -> Part:
