@@ -11,7 +11,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
+from dragoman.data.scenes import draw, training_scenes
 from tests.data.test_doctor import SOUND
 
 ROOT = Path(__file__).parent.parent
@@ -22,7 +24,7 @@ def blocks(language: str, text: str = README) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
 
 
-NAMES = ("data.md", "recurrent.md", "vectors.md", "language-models.md", "classifying.md", "tagging.md")
+NAMES = ("data.md", "recurrent.md", "vectors.md", "language-models.md", "classifying.md", "tagging.md", "captions.md")
 PAGES = [README, *((ROOT / "docs" / name).read_text(encoding="utf-8") for name in NAMES)]
 COMMANDS = list(
     dict.fromkeys(line for page in PAGES for block in blocks("sh", page) for line in block.splitlines() if line)
@@ -32,6 +34,8 @@ OTHERS = (
     "book.txt --task language-model --out writer",
     "reviews.csv --task classification --out critic",
     "words.conll --task tagging --out tagger",
+    "scenes --task captioning --out describer",
+    "photos --task captioning --out photographer",
 )
 OPINIONS = {"wonderful": "good", "terrible": "bad"}
 TAGGED = "The\tDET\nplant\tNOUN\nis\tVERB\ngreen\tADJ\n.\tPUNCT\n\nI\tPRON\nmean\tVERB\nit\tPRON\n\n"
@@ -49,6 +53,17 @@ def dragoman(arguments: list[str], place: Path) -> subprocess.CompletedProcess[s
     return run(["-c", "from dragoman.cli import main; main()", *arguments], place)
 
 
+def write_photos(place: Path) -> None:
+    """scene.png, and a folder of images with captions."""
+    (place / "photos").mkdir()
+    scenes = training_scenes(40, seed=9)
+    for i, scene in enumerate(scenes):
+        Image.fromarray(draw(scene)).save(place / "photos" / f"{i}.png")
+    lines = "".join(f"{i}.png\t{scene.caption}\n" for i, scene in enumerate(scenes))
+    (place / "photos" / "captions.tsv").write_text(lines, encoding="utf-8")
+    shutil.copy(place / "photos" / "0.png", place / "scene.png")
+
+
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with the files the documents speak of, and a model that was trained for a moment."""
@@ -60,6 +75,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "words.conll").write_text(TAGGED * 40, encoding="utf-8")
     reviews = [f"A {word} film number {i}.,{label}" for i in range(30) for word, label in OPINIONS.items()]
     (place / "reviews.csv").write_text("\n".join(["text,label", *reviews, ""]), encoding="utf-8")
+    write_photos(place)
     for name, text in {"text": ABOUT * 6, "english": SIDES[0], "spanish": SIDES[1]}.items():
         (place / f"{name}.txt").write_text(text, encoding="utf-8")
         few = ["--depth", "64", "--minimum-count", "1", "--epochs", "1", "--subsampling", "0"]
@@ -68,7 +84,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert done.returncode == 0, done.stderr
     trainings = (["pairs.tsv", "--out", "model"], *([*given.split(), "--preset", "small"] for given in OTHERS))
     for arguments in (
-        *(["train", *given, *FEW] for given in trainings),
+        *(["train", *given, *few(given)] for given in trainings),
         ["data", "split", "pairs.tsv", "--out", "parts"],
     ):
         done = dragoman(arguments, place)
@@ -79,6 +95,13 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Path:
 SIDES = ["".join(f"{pair[side]}\n" for pair in SOUND) for side in (0, 1)]
 # what a reader would wait for, cut short
 FEW = ["--set", "stopping.steps=2", "--set", "data.shares=[0.6,0.2,0.2]"]
+
+
+def few(arguments: list[str]) -> list[str]:
+    """How a training is cut short; what comes in parts has its shares already."""
+    if "scenes" in arguments:
+        return [*FEW[:2], "--set", "data.scenes=60"]
+    return FEW[:2] if "parts" in arguments else FEW
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda text: text.splitlines()[-1][:40])
@@ -101,7 +124,7 @@ def test_dragoman_commands_run(command: str, stage: Path, tmp_path: Path) -> Non
     if arguments[0] == "train":
         out = arguments[arguments.index("--out") + 1] if "--out" in arguments else "model"
         shutil.rmtree(place / out, ignore_errors=True)
-        arguments += FEW[:2] if "parts" in arguments else FEW  # a folder's parts have their shares already
+        arguments += few(arguments)
     done = dragoman(arguments, place)
     assert done.returncode == 0, done.stderr
     if "inspect" in arguments and "--preset" in arguments:

@@ -89,8 +89,8 @@ class Captioning(Task):
     # Decisions
 
     def epochs(self, dataset: Dataset) -> int:
-        """20 for 30,000 captions (docs/captions.md); few captions need more passes, many fewer."""
-        return max(5, min(100, round(20 * math.sqrt(30_000 / len(dataset.part("training"))))))
+        """10 for 60,000 captions (docs/captions.md); few captions need more passes, many fewer."""
+        return max(5, min(100, round(10 * math.sqrt(60_000 / len(dataset.part("training"))))))
 
     def check(self, asked: TrainingConfiguration, resumed: bool) -> None:
         if asked.start.vectors.given or asked.start.replay:
