@@ -15,6 +15,7 @@ from PIL import Image
 
 from dragoman.data.scenes import draw, training_scenes
 from tests.data.test_doctor import SOUND
+from tests.drawn_images import drawn
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -24,7 +25,10 @@ def blocks(language: str, text: str = README) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
 
 
-NAMES = ("data.md", "recurrent.md", "vectors.md", "language-models.md", "classifying.md", "tagging.md", "captions.md")
+NAMES = (
+    *("data.md", "recurrent.md", "vectors.md", "language-models.md", "classifying.md", "tagging.md"),
+    *("images.md", "captions.md"),
+)
 PAGES = [README, *((ROOT / "docs" / name).read_text(encoding="utf-8") for name in NAMES)]
 COMMANDS = list(
     dict.fromkeys(line for page in PAGES for block in blocks("sh", page) for line in block.splitlines() if line)
@@ -36,6 +40,7 @@ OTHERS = (
     "words.conll --task tagging --out tagger",
     "scenes --task captioning --out describer",
     "photos --task captioning --out photographer",
+    "digits --task image-classification --out reader",
 )
 OPINIONS = {"wonderful": "good", "terrible": "bad"}
 TAGGED = "The\tDET\nplant\tNOUN\nis\tVERB\ngreen\tADJ\n.\tPUNCT\n\nI\tPRON\nmean\tVERB\nit\tPRON\n\n"
@@ -73,6 +78,11 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copy(ROOT / "examples" / "translation.toml", place)
     (place / "book.txt").write_text(f"Once upon a time. {ABOUT}" * 40, encoding="utf-8")
     (place / "words.conll").write_text(TAGGED * 40, encoding="utf-8")
+    for i, (image, _) in enumerate(zip(*drawn(60), strict=True)):
+        path = place / "digits" / str(i % 6) / f"{i}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(image).save(path)
+    shutil.copy(place / "digits" / "3" / "9.png", place / "digit.png")
     reviews = [f"A {word} film number {i}.,{label}" for i in range(30) for word, label in OPINIONS.items()]
     (place / "reviews.csv").write_text("\n".join(["text,label", *reviews, ""]), encoding="utf-8")
     write_photos(place)
@@ -84,7 +94,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Path:
         assert done.returncode == 0, done.stderr
     trainings = (["pairs.tsv", "--out", "model"], *([*given.split(), "--preset", "small"] for given in OTHERS))
     for arguments in (
-        *(["train", *given, *few(given)] for given in trainings),
+        *(["train", *given, *cut_short(given)] for given in trainings),
         ["data", "split", "pairs.tsv", "--out", "parts"],
     ):
         done = dragoman(arguments, place)
@@ -97,7 +107,7 @@ SIDES = ["".join(f"{pair[side]}\n" for pair in SOUND) for side in (0, 1)]
 FEW = ["--set", "stopping.steps=2", "--set", "data.shares=[0.6,0.2,0.2]"]
 
 
-def few(arguments: list[str]) -> list[str]:
+def cut_short(arguments: list[str]) -> list[str]:
     """How a training is cut short; what comes in parts has its shares already."""
     if "scenes" in arguments:
         return [*FEW[:2], "--set", "data.scenes=60"]
@@ -124,7 +134,7 @@ def test_dragoman_commands_run(command: str, stage: Path, tmp_path: Path) -> Non
     if arguments[0] == "train":
         out = arguments[arguments.index("--out") + 1] if "--out" in arguments else "model"
         shutil.rmtree(place / out, ignore_errors=True)
-        arguments += few(arguments)
+        arguments += cut_short(arguments)
     done = dragoman(arguments, place)
     assert done.returncode == 0, done.stderr
     if "inspect" in arguments and "--preset" in arguments:

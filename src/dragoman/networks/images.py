@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +16,7 @@ from dragoman.operations import patches
 
 LARGEST = 1024  # pixels of a side
 SIDES = 7  # patches of a side that are aimed at
-LEAST_PATCH = 2
+LEAST_PATCHES = (4, 2)  # pixels of a side; the second where no other patch fits
 
 
 class ImageSizes(Configuration):
@@ -57,16 +58,17 @@ def patch_batch(batch: Batch, images: Array, size: tuple[int, int]) -> Batch:
 
 
 def choose_patch(height: int, width: int) -> tuple[int, int]:
-    """Patches that cut an image exactly, about seven for a side: 2 x 2 pixels of 8 x 8, 4 x 4 of 28 x 28, 8 x 8 of
-    64 x 64."""
+    """Patches of 4 x 4 pixels or more that cut an image exactly, about seven for a side: 4 x 4 of 8 x 8 and of
+    28 x 28 pixels, 8 x 8 of 64 x 64. Where the sides allow none of them, smaller ones."""
     return _patch_side(height), _patch_side(width)
 
 
 def _patch_side(length: int) -> int:
-    sides = [side for side in range(LEAST_PATCH, length // 2 + 1) if length % side == 0]
-    if not sides:
-        raise ConfigurationError(
-            f"{length} pixels cannot be cut into equal patches; resize the images, such as --resize "
-            f"{length + 1}x{length + 1}, or choose --architecture convolutional"
-        )
-    return min(sides, key=lambda side: abs(np.log(length / side / SIDES)))
+    for least in LEAST_PATCHES:
+        sides = [side for side in range(least, length // 2 + 1) if length % side == 0]
+        if sides:
+            return min(sides, key=lambda side: abs(math.log(length / side / SIDES)))
+    raise ConfigurationError(
+        f"{length} pixels cannot be cut into equal patches; resize the images, such as --resize "
+        f"{length + 1}x{length + 1}, or choose --architecture convolutional"
+    )

@@ -25,7 +25,7 @@ def tiny(changes: dict[str, Any] | None = None) -> dict[str, Any]:
         "task": "image-classification",
         "threads": 2,
         "data": {"files": [str(folder())], "shares": (0.7, 0.15, 0.15)},
-        "network": {"depth": 16, "perceptron_depth": 16, "heads": 2, "layers": 1, "dropout": 0.0},
+        "network": {"depth": 16, "perceptron_depth": 16, "heads": 2, "layers": 1, "dropout": 0.0, "patch": 2},
         "optimizer": {"batch": 16, "rate": 0.01, "averaging": 0.9},
         "stopping": {"epochs": 20},
     }
