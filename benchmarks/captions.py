@@ -2,7 +2,7 @@
 
     python benchmarks/captions.py --work FOLDER [--seeds 5] [--architectures transformer,convolutional-gru]
 
-Every seed is another start of the network and another order of the same 30,000 training scenes, with the defaults of
+Every seed is another start of the network and another order of the same 60,000 training scenes, with the defaults of
 `dragoman train scenes --task captioning`. The scenes to test on are the same for all: 1,000 unseen ones, and 1,000 with
 a pair of colour and shape that training never shows. A training that was stopped is resumed; one that is finished is
 evaluated again.

@@ -17,6 +17,7 @@ import pytest
 from PIL import Image
 
 from dragoman.cli import main
+from dragoman.data.scenes import draw, training_scenes
 from tests.data.test_doctor import SOUND
 from tests.drawn_images import drawn
 
@@ -39,6 +40,7 @@ NAMES = (
     "tagging.md",
     "images.md",
     "figures.md",
+    "captions.md",
 )
 PAGES = [README, *((ROOT / "docs" / name).read_text(encoding="utf-8") for name in NAMES)]
 COMMANDS = list(
@@ -52,6 +54,8 @@ TRAININGS = (
     "reviews.csv --task classification --out critic --preset small",
     f"words.conll --task tagging --out tagger {SMALL} --set network.units=16",
     "digits --task image-classification --out reader --preset small",
+    f"scenes --task captioning --out describer {SMALL}",
+    f"photos --task captioning --out photographer {SMALL}",
 )
 OPINIONS = {"wonderful": "good", "terrible": "bad"}
 TAGGED = "The\tDET\nplant\tNOUN\nis\tVERB\ngreen\tADJ\n.\tPUNCT\n\nI\tPRON\nmean\tVERB\nit\tPRON\n\n"
@@ -83,6 +87,17 @@ def dragoman(arguments: list[str], place: Path) -> str:
     return printed.getvalue()
 
 
+def write_photos(place: Path) -> None:
+    """scene.png, and a folder of images with captions."""
+    (place / "photos").mkdir()
+    scenes = training_scenes(40, seed=9)
+    for i, scene in enumerate(scenes):
+        Image.fromarray(draw(scene)).save(place / "photos" / f"{i}.png")
+    lines = "".join(f"{i}.png\t{scene.caption}\n" for i, scene in enumerate(scenes))
+    (place / "photos" / "captions.tsv").write_text(lines, encoding="utf-8")
+    shutil.copy(place / "photos" / "0.png", place / "scene.png")
+
+
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with the files the documents speak of, and a model that was trained for a moment."""
@@ -99,13 +114,14 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copy(place / "digits" / "3" / "9.png", place / "digit.png")
     reviews = [f"A {word} film number {i}.,{label}" for i in range(30) for word, label in OPINIONS.items()]
     (place / "reviews.csv").write_text("\n".join(["text,label", *reviews, ""]), encoding="utf-8")
+    write_photos(place)
     for name, text in {"text": ABOUT * 6, "english": SIDES[0], "spanish": SIDES[1]}.items():
         (place / f"{name}.txt").write_text(text, encoding="utf-8")
         few = ["--depth", "64", "--minimum-count", "1", "--epochs", "1", "--subsampling", "0"]
         out = "vectors.bin" if name == "text" else f"{name}.bin"
         dragoman(["vectors", "train", f"{name}.txt", "--out", out, *few], place)
     for arguments in (
-        *(["train", *given.split(), *FEW] for given in TRAININGS),
+        *(["train", *given.split(), *cut_short(given.split())] for given in TRAININGS),
         ["data", "split", "pairs.tsv", "--out", "parts"],
     ):
         dragoman(arguments, place)
@@ -115,6 +131,13 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Path:
 SIDES = ["".join(f"{pair[side]}\n" for pair in SOUND) for side in (0, 1)]
 # what a reader would wait for, cut short
 FEW = ["--set", "stopping.steps=2", "--set", "data.shares=[0.6,0.2,0.2]"]
+
+
+def cut_short(arguments: list[str]) -> list[str]:
+    """How a training is cut short; what comes in parts has its shares already."""
+    if "scenes" in arguments:
+        return [*FEW[:2], "--set", "data.scenes=60"]
+    return FEW[:2] if "parts" in arguments else FEW
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda text: text.splitlines()[-1][:40])
@@ -138,7 +161,7 @@ def test_dragoman_commands_run(command: str, stage: Path, tmp_path: Path) -> Non
     if arguments[0] == "train":
         out = arguments[arguments.index("--out") + 1] if "--out" in arguments else "model"
         shutil.rmtree(place / out, ignore_errors=True)
-        arguments += FEW[:2] if "parts" in arguments else FEW  # a folder's parts have their shares already
+        arguments += cut_short(arguments)
     printed = dragoman(arguments, place)
     if "inspect" in arguments and "--preset" in arguments:
         assert "1,166,966" in printed

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from dragoman.batch import Batch
 from dragoman.errors import ConfigurationError
-from dragoman.graph import Array, Value
+from dragoman.graph import Array, Value, value_of
 from dragoman.layers import CellKind, ConvolutionStack, ForwardContext, Initializer, Perceptron, State
 from dragoman.layers.convolution import POOLED
 from dragoman.networks.blocks import (
@@ -109,6 +109,8 @@ class PatchTransformer(TransformerDecoder):
         check_memory(c.count(), dtype, constants=c.constants())
         initial, sites, seen = Initializer(seed, dtype), itertools.count(), c.encoder()
         self.patch_embedding = new_row_embedding(seen, c.inputs, initial, sites)
+        table: Any = self.patch_embedding.position_table
+        value_of(table)[...] *= c.depth**0.5  # rows of standardized pixels are large, and would hide small positions
         self.encoder = one_bias([EncoderBlock(seen, initial, sites) for _ in range(c.layers)])
         self.encoder_normalization = new_normalization(seen, initial, sites) if c.block == "pre" else None
         self._build_decoder(c, initial, sites)

@@ -67,7 +67,8 @@ class _Counts:
         key = (front.shape, front.size, k, behind.shape, behind.size)
         if key not in self.known:
             reach = range(STEP - front.width, behind.width, STEP)
-            hiding = [place for place in product(reach, repeat=2) if covers(front, (place,), behind, (0, 0), 0.0)]
+            near = [(x, y) for x in reach for y in reach]
+            hiding = [place for place in near if covers(front, (place,), behind, (0, 0), 0.0)]
             found = 0
             for places in combinations(hiding, k):
                 if apart(front.width, np.array([places]))[0] and covers(front, places, behind, (0, 0)):

@@ -126,7 +126,7 @@ class Captioner(TrainedModel):
         maps = self.network.attention(batch)
         if not maps:
             self.network.alignment(batch)  # says why there is none
-        found: Array = list(maps.values())[-1][0]
+        found: list[Array] = list(list(maps.values())[-1][0])
         if head > len(found):
             raise ConfigurationError(f"--head {head}: the last decoder has {len(found)} heads")
         return found[head - 1]

@@ -26,7 +26,7 @@ class CaptionData(DataSettings):
     """
 
     split: Literal["source", "given"] = "source"
-    scenes: Annotated[int, Field(ge=20, le=MOST_SCENES)] = 30_000
+    scenes: Annotated[int, Field(ge=20, le=MOST_SCENES)] = 60_000
     channels: Literal[1, 3] | None = None
     resize: Size | None = None
     vocabulary: int | None = None

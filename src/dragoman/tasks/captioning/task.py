@@ -28,7 +28,14 @@ FEW = 1000  # training captions below which a new model is warned of
 RECIPES: dict[str, dict[str, Any]] = {
     "modern": {
         "network": {"block": "pre", "positions": "relative"},
-        "optimizer": {"rate": 0.003, "schedule": "cosine", "beta2": 0.98, "clip": 1.0, "averaging": 0.999},
+        "optimizer": {
+            "rate": 0.003,
+            "schedule": "cosine",
+            "beta2": 0.98,
+            "clip": 1.0,
+            "averaging": 0.999,
+            "grouped": False,  # captions of one length are much alike
+        },
     }
 }
 RECIPES_BY_ARCHITECTURE: dict[str, dict[str, dict[str, Any]]] = {
@@ -81,8 +88,8 @@ class Captioning(Task):
     # Decisions
 
     def epochs(self, dataset: Dataset) -> int:
-        """8 for 30,000 captions (docs/captions.md); few captions need more passes, many fewer."""
-        return max(4, min(60, round(8 * math.sqrt(30_000 / len(dataset.part("training"))))))
+        """10 for 60,000 captions (docs/captions.md); few captions need more passes, many fewer."""
+        return max(5, min(100, round(10 * math.sqrt(60_000 / len(dataset.part("training"))))))
 
     def check(self, asked: TrainingConfiguration, resumed: bool) -> None:
         if asked.start.vectors.given or asked.start.replay:
