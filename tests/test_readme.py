@@ -23,8 +23,8 @@ def blocks(language: str, text: str = README) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
 
 
-NAMES = ("data.md", "recurrent.md", "vectors.md", "language-models.md", "classifying.md", "tagging.md", "forecasting.md")
-PAGES = [README, *((ROOT / "docs" / name).read_text(encoding="utf-8") for name in NAMES)]
+NAMES = ("data", "recurrent", "vectors", "language-models", "classifying", "tagging", "forecasting")
+PAGES = [README, *((ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in NAMES)]
 COMMANDS = list(
     dict.fromkeys(line for page in PAGES for block in blocks("sh", page) for line in block.splitlines() if line)
 )
