@@ -33,11 +33,8 @@ def truth_figure(
 ) -> Figure:
     """Forecasts that follow each other without overlap, beside the true values [T, p]."""
     start = max(0, pieces[0].first - len(pieces[0].values))
-    rows, title = (
-        np.arange(start, len(values)),
-        f"{len(pieces)} forecasts of {len(pieces[0].values)} steps, one after another",
-    )
-    figure, panels = _panels(names, title)
+    rows = np.arange(start, len(values))
+    figure, panels = _panels(names, f"{len(pieces)} forecasts of {len(pieces[0].values)} steps, one after another")
     for axes, column in panels:
         axes.plot(rows, values[start:, column], color=KNOWN, linewidth=1, label="truth")
         for number, piece in enumerate(pieces):
