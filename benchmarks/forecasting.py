@@ -1,6 +1,6 @@
 """Forecasters on sunspots and co2 of statsmodels, beside naive, seasonal-naive and linear autoregression.
 
-    pip install 'dragoman[bench]'
+    pip install 'dragoman[bench-series]'
     python benchmarks/forecasting.py [--seeds 5] [--only co2] [--architectures gru,transformer]
 
 The defaults of `dragoman train --task forecasting`: by time, the first 70 % of the rows train, the next 15 % choose the

@@ -20,6 +20,7 @@ from dragoman.cli import main
 from dragoman.data.scenes import draw, training_scenes
 from tests.data.test_doctor import SOUND
 from tests.drawn_images import drawn
+from tests.tasks.forecasting.series import write_series
 
 engine_state = sys.modules["dragoman.graph.operation"]  # `dragoman.graph.operation` itself is the decorator
 
@@ -41,6 +42,7 @@ NAMES = (
     "images.md",
     "figures.md",
     "captions.md",
+    "forecasting.md",
 )
 PAGES = [README, *((ROOT / "docs" / name).read_text(encoding="utf-8") for name in NAMES)]
 COMMANDS = list(
@@ -56,6 +58,7 @@ TRAININGS = (
     "digits --task image-classification --out reader --preset small",
     f"scenes --task captioning --out describer {SMALL}",
     f"photos --task captioning --out photographer {SMALL}",
+    "series.csv --task forecasting --out forecaster --preset small",
 )
 OPINIONS = {"wonderful": "good", "terrible": "bad"}
 TAGGED = "The\tDET\nplant\tNOUN\nis\tVERB\ngreen\tADJ\n.\tPUNCT\n\nI\tPRON\nmean\tVERB\nit\tPRON\n\n"
@@ -106,6 +109,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (place / name).write_text("".join(f"{s}\t{r}\n" for s, r in SOUND), encoding="utf-8")
     shutil.copy(ROOT / "examples" / "translation.toml", place)
     (place / "book.txt").write_text(f"Once upon a time. {ABOUT}" * 40, encoding="utf-8")
+    write_series(place / "series.csv", count=90)
     (place / "words.conll").write_text(TAGGED * 40, encoding="utf-8")
     for i, (image, _) in enumerate(zip(*drawn(60), strict=True)):
         path = place / "digits" / str(i % 6) / f"{i}.png"

@@ -18,6 +18,7 @@ from dragoman.data.series_windows import (
     SeriesWindows,
     choose_context,
     choose_horizon,
+    choose_strategy,
     prepare_series,
 )
 from dragoman.data.timeline import Timeline
@@ -96,6 +97,7 @@ def test_sizes_of_windows_follow_from_the_series() -> None:
     assert choose_horizon([0, 216, 263, 309], 11) == 11
     assert choose_horizon([0, 1600, 1940, 2280], None) == 24
     assert choose_horizon([0, 70, 85, 100], 24) == 5, "a third of a part"
+    assert [choose_strategy(steps) for steps in (24, 25)] == ["feedback", "direct"], "errors that are fed back add up"
     assert choose_context(1600, 52, 52) == 104
     assert choose_context(1600, None, 24) == 48
     assert choose_context(40, 12, 4) == 18, "half of the training part"

@@ -13,6 +13,7 @@ from dragoman.cli.engine import choose_engine
 from dragoman.cli.options import Encoding, Fill, Header, check_fill, given_only
 from dragoman.cli.translate import written_output
 from dragoman.errors import ConfigurationError
+from dragoman.wording import counted
 
 if TYPE_CHECKING:
     from dragoman.tasks.forecasting.forecaster import Forecast, Forecaster
@@ -63,7 +64,7 @@ def _warn(forecaster: Forecaster, found: Forecast) -> None:
 
     intervals, steps = forecaster.metadata.intervals, len(found.times)
     if found.series.filled:
-        typer.echo(f"note: {found.series.filled:,} missing values of the series were filled", err=True)
+        typer.echo(f"note: filled {counted(found.series.filled, 'missing value')} of the series", err=True)
     if intervals is None:
         typer.echo("note: no intervals: they are measured when a training with a validation part finishes", err=True)
     elif intervals.half_width(found.level) is None:

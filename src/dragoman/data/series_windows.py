@@ -31,6 +31,7 @@ from dragoman.graph import Array
 
 VERSION = 1
 NUMBER = np.dtype("<f8")
+FED_BACK = 24  # steps that are made one after the other, unless a strategy is given
 FEWEST = 10  # windows that a model is trained on
 
 
@@ -51,7 +52,7 @@ class SeriesSchema(Fields):
 
     context: int | None = None
     horizon: int | None = None
-    strategy: Strategy = "direct"
+    strategy: Strategy | None = None
     level: Level | None = None
     period: int | None = None
     shares: tuple[float, float, float] = (0.7, 0.15, 0.15)
@@ -220,9 +221,8 @@ def learn_encoders(series: RegularSeries, schema: SeriesSchema) -> Encoders:
     context = schema.context or choose_context(bounds[1], period, horizon)
     if bounds[1] - context - horizon + 1 < FEWEST:
         raise too_short(bounds[1], context, horizon)
-    encoding = SeriesEncoding.learn(
-        series.names, training, later, context, horizon, schema.strategy, schema.level, period
-    )
+    strategy = schema.strategy or choose_strategy(horizon)
+    encoding = SeriesEncoding.learn(series.names, training, later, context, horizon, strategy, schema.level, period)
     return {"series": encoding, "linear": Autoregression.learn(training, later, context, horizon, period)}
 
 
@@ -231,6 +231,11 @@ def choose_horizon(bounds: Sequence[int], period: int | None) -> int:
     sizes = [last - first for first, last in pairwise(bounds)]
     judged = [size // 3 for size in sizes[1:] if size]
     return max(1, min(period or 24, sizes[0] // 8, *judged))
+
+
+def choose_strategy(horizon: int) -> Strategy:
+    """Errors that are fed back add up, so long forecasts are made at once."""
+    return "feedback" if horizon <= FED_BACK else "direct"
 
 
 def choose_context(rows: int, period: int | None, horizon: int) -> int:

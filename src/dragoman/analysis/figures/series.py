@@ -32,17 +32,18 @@ def truth_figure(
     values: Array, label: Label, names: Sequence[str], pieces: Sequence[Piece], level: float | None
 ) -> Figure:
     """Forecasts that follow each other without overlap, beside the true values [T, p]."""
-    rows, title = np.arange(len(values)), f"{len(pieces)} forecasts of {len(pieces[0].values)} steps, one after another"
-    figure, panels = _panels(names, title)
+    start = max(0, pieces[0].first - len(pieces[0].values))
+    rows = np.arange(start, len(values))
+    figure, panels = _panels(names, f"{len(pieces)} forecasts of {len(pieces[0].values)} steps, one after another")
     for axes, column in panels:
-        axes.plot(rows, values[:, column], color=KNOWN, linewidth=1, label="truth")
+        axes.plot(rows, values[start:, column], color=KNOWN, linewidth=1, label="truth")
         for number, piece in enumerate(pieces):
             at = piece.first + np.arange(len(piece.values))
             _band(axes, at, piece, column, level, number == 0)
             shown = {"label": "forecast"} if number == 0 else {}
             axes.plot(at, piece.values[:, column], color=FORECAST, linewidth=1.2, **shown)
             axes.axvline(piece.first - 0.5, color="grey", linewidth=0.4, alpha=0.5)
-        axes.set_xlim(max(0, pieces[0].first - len(pieces[0].values)), len(values) - 1)
+        axes.set_xlim(start, len(values) - 1)
         _label_times(axes, label)
     panels[0][0].legend(loc="upper left", fontsize=8, ncols=3, frameon=False)
     return figure

@@ -12,7 +12,7 @@ RECIPES: dict[str, dict[str, Any]] = {
 }
 RECIPES_BY_ARCHITECTURE: dict[str, dict[str, dict[str, Any]]] = {
     "modern": {
-        "transformer": {"data": {"strategy": "direct"}, "network": {"dropout": 0.2}},
+        "transformer": {"network": {"dropout": 0.2}},
         **{cell: {"data": {"strategy": "feedback"}} for cell in ("rnn", "lstm", "gru")},
     }
 }

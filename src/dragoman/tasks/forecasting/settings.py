@@ -49,7 +49,7 @@ class SeriesData(DataSettings):
     period    rows of a season; 1: there is none; None: found by autocorrelation
     context   rows that a forecast reads
     horizon   rows that are forecast at once
-    strategy  direct: all rows of a forecast at once; feedback: one after the other, each read again
+    strategy  direct: all rows of a forecast at once; feedback: one after the other, each read again; None: by horizon
     level     what values are measured from: the "mean" of the training part, or the "last" row that is known
     """
 
@@ -63,7 +63,7 @@ class SeriesData(DataSettings):
     period: Rows | None = None
     context: Rows | None = None
     horizon: Rows | None = None
-    strategy: Strategy = "direct"
+    strategy: Strategy | None = None
     level: Level | None = None
 
 
