@@ -137,7 +137,8 @@ def attention_products(configuration: Any, shard: Batch) -> list[Product]:
     width = c.depth // c.heads
     wide = max(width, WIDEST)
     rows = [max(1, count * width // (wide * KEYS)) for count in pairs]
-    return [product for m in rows for product in ((m, wide, KEYS), (m, KEYS, wide))] * c.heads * c.layers
+    repeated: int = c.heads * c.layers
+    return [product for m in rows for product in ((m, wide, KEYS), (m, KEYS, wide))] * repeated
 
 
 class MatrixProducts:

@@ -23,7 +23,7 @@ class Columns(NamedTuple):
 
     data: Array
     first: int | np.int64
-    stride: int
+    stride: int | np.int64
 
 
 class AttentionSpec(NamedTuple):
