@@ -25,6 +25,7 @@ COMMANDS = [
     "generate",
     "score",
     "predict",
+    "forecast",
     "features",
     "evaluate",
     "inspect",
