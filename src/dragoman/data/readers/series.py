@@ -171,7 +171,8 @@ class _Table:
         where = f"column {place}" + (f", {self.names[i]}" if self.named else "")
         number = _number(cell, self.layout.decimal)
         if number is None:
-            advice = ""
+            everything = self.layout.time is not None and self.layout.columns is None
+            advice = "; leave out columns without numbers: --columns" if everything else ""
             if DECIMAL_COMMA.fullmatch(cell) and self.layout.decimal == ".":
                 advice = "; is its comma a decimal comma? then --set data.decimal=,"
             raise Unusable("not a number", f"{where}: {row[place][:40]!r}{advice}")
