@@ -119,7 +119,7 @@ def test_things_that_overlap_have_one_caption(colours: tuple[str, str]) -> None:
         if one == other:
             continue
         first, second = sorted((one, other))
-        for place in product(range(0, 24, STEP), repeat=2):
+        for place in product(range(0, SIZE - one.width + 1, STEP), repeat=2):
             if not covers(one, (place,), other, (12, 12)):
                 continue
             places = {one: (place,), other: ((12, 12),)}
@@ -128,7 +128,7 @@ def test_things_that_overlap_have_one_caption(colours: tuple[str, str]) -> None:
             image = draw(scene)
             assert captions.setdefault(image.tobytes(), scene.caption) == scene.caption
             assert len(_pixels(image.astype(int), colours[1])), "what is behind stays visible"
-    assert len(captions) > 500
+    assert len(captions) > 400
 
 
 def test_things_stay_inside_the_image() -> None:
