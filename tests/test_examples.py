@@ -21,6 +21,7 @@ LEDGER = {
     "sheet_two_layer": [],
     "sheet_class_token": [],
     "set_network": ["L-11-pool"],
+    "mixed_tokens": ["L-8-multimodal", "L-1-what"],
 }
 NUMBER = re.compile(r"-?\d+(?:[.,]\d+)*(?:e-?\d+)?")
 
