@@ -23,6 +23,7 @@ COMMANDS = [
     "train",
     "translate",
     "generate",
+    "caption",
     "score",
     "predict",
     "features",
