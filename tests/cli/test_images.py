@@ -91,6 +91,11 @@ def test_wrong_uses_of_predict(run: Run, shapes: Path, images: Path, arguments: 
     assert message in done.err
 
 
+def test_commands_for_texts_refuse_a_model_of_images(run: Run, shapes: Path) -> None:
+    assert "is a model of images" in run("features", shapes, "a text").err
+    assert "is a model for image-classification; use `dragoman predict" in run("translate", shapes, "a text").err
+
+
 def test_evaluate(run: Run, shapes: Path, images: Path, tmp_path: Path) -> None:
     done = run("evaluate", shapes, "--out", tmp_path / "report")
     assert done.code == 0, done.err

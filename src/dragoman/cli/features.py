@@ -63,7 +63,10 @@ def features(
     if nearest is not None and out is not None:
         raise ConfigurationError("--nearest prints what it finds; leave --out out")
     given = Input("-" if text is None else text, format, column, on_bad_line or "error", header, encoding or UTF_8)
-    loaded: Any = find_task(load_metadata(model).task).load(model)
+    task = find_task(load_metadata(model).task)
+    if task.reads_images:
+        raise ConfigurationError(f"features are those of texts, and {model} is a model of images")
+    loaded: Any = task.load(model)
     choose_engine(given.is_text)
     chunks = ((lines, features_of(loaded, lines)) for lines in given.chunks())
     if nearest is not None:

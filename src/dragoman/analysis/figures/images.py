@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 CELL = 1.5  # inches of an image
 COLUMNS = 4
-DIM = 0.15  # brightness of what gets no attention
 
 
 def pictures_figure(pictures: Sequence[Array], titles: Sequence[str]) -> Figure:
