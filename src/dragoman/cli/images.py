@@ -51,7 +51,7 @@ def predict_images(found: Any, names: Sequence[str], resize: bool, skip: bool, o
 def image_files(names: Sequence[str]) -> Iterator[Path]:
     """The files, and of folders all PNG and JPEG files in them."""
     if not names:
-        raise ConfigurationError("name images, such as image.png, or a folder of images")
+        raise ConfigurationError("give images to predict: dragoman predict MODEL image.png, or a folder of images")
     for name in names:
         path = Path(name)
         if not path.is_dir():
