@@ -152,7 +152,7 @@ def tables(rows: list[dict[str, Any]]) -> str:
             f"{row['accuracy']:.4f} | {bleu[0]:.2f} ({bleu[1]:.1f} to {bleu[2]:.1f}) | {chrf[0]:.2f} "
             f"({chrf[1]:.1f} to {chrf[2]:.1f}) | {row['exact']:.1%} |"
         )
-        if last := row["last"]:
+        if last := row.get("last"):
             lines.append(
                 f"| {row['preset']}, last weights | | {last['error']:.3f} / {last['accuracy']:.4f} "
                 f"| {last['bleu']:.2f} | {last['chrf']:.2f} | |"

@@ -25,7 +25,7 @@ from dragoman.batch import START, Batch
 from dragoman.decoding import Greedy, decode
 from dragoman.errors import ConfigurationError, ShapeError
 from dragoman.graph import backpropagate, value_of
-from dragoman.layers import Embedding, Initializer, Normalization, Perceptron, SelfAttention
+from dragoman.layers import Embedding, Initializer, Normalization, Perceptron, PositionalEncoding, SelfAttention
 from dragoman.layers.recurrent import BLOCKS
 from dragoman.loss import LossIndex
 from dragoman.networks import (
@@ -164,7 +164,9 @@ def test_each_iteration_reads_all_that_was_written() -> None:
 def test_layers_have_the_sizes_of_the_built_ones() -> None:
     assert "$v$ = 30 × 8" in said(embedding_diagram(Embedding(30, 8, INITIAL)))
     assert "sines, then cosines" in said(embedding_diagram(Embedding(30, 8, INITIAL)))
-    assert "a learned table: 5 × 8" in said(embedding_diagram(Embedding(30, 8, INITIAL, "learned", 5)))
+    assert "a learned table: 5 × 8" in said(
+        embedding_diagram(Embedding(30, 8, INITIAL, PositionalEncoding("learned", 5)))
+    )
     bare = embedding_diagram(Embedding(30, 8, INITIAL, "none"))
     assert {"scale", "add", "positions"} & bare.nodes.keys() == set()
     layer = Perceptron(8, 12, INITIAL, "tanh")

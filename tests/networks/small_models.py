@@ -44,7 +44,8 @@ def sizes(settings: dict[str, Any]) -> dict[str, Any]:
 
 def small_encoder(dtype: Any = np.float64, seed: int = 0, **settings: Any) -> Encoder:
     what = {} if "inputs" in settings else {"vocabulary": VOCABULARY}
-    configuration = EncoderConfiguration(**({"outputs": OUTPUTS} | what | sizes(settings)))
+    causal = {"causal": settings.get("pooling") == "last"}  # the last row has seen all others only then
+    configuration = EncoderConfiguration(**({"outputs": OUTPUTS} | what | causal | sizes(settings)))
     network: Encoder = scatter(Encoder(configuration, seed, dtype), seed)
     return network
 

@@ -92,7 +92,8 @@ def test_a_part_with_nothing_to_train_is_told() -> None:
 
 def test_every_parameter_belongs_to_encoder_or_decoder() -> None:
     names = {name.partition(".")[0] for name, _ in small_transformer(block="pre").named_parameters()}
-    assert names == {*PARTS_OF["encoder"], *PARTS_OF["decoder"]}
+    assert names <= {*PARTS_OF["encoder"], *PARTS_OF["decoder"]}
+    assert all(any(name in names for name in PARTS_OF[part]) for part in PARTS_OF)
 
 
 @pytest.mark.ledger("B-7.4-freeze")
