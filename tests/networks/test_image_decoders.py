@@ -19,6 +19,7 @@ from dragoman.networks.blocks import DecoderBlock
 from dragoman.networks.image_decoders import ConvolutionalDecoder, PatchTransformer
 from dragoman.operations import DropoutKey
 from dragoman.optimization import Adam
+from dragoman.tasks.components import PARTS_OF
 
 VOCABULARY = 9
 SIZES = {"height": 8, "width": 4, "channels": 3, "mean": (0.2, 0.4, 0.6), "deviation": (0.1, 0.2, 0.3)}
@@ -161,3 +162,9 @@ def test_settings_that_do_not_fit(name: str, changes: dict[str, Any], error: str
 def test_images_of_another_size(name: str) -> None:
     with pytest.raises(ShapeError, match=r"expected images of shape \(8, 4, 3\)"):
         built(name).encode(Batch(np.zeros((1, 4, 4, 3), np.uint8), np.arange(2)))
+
+
+@every_network
+def test_every_parameter_belongs_to_a_part_that_can_be_trained_alone(name: str) -> None:
+    names = {parameter.partition(".")[0] for parameter, _ in built(name).named_parameters()}
+    assert names <= {*PARTS_OF["encoder"], *PARTS_OF["decoder"]}
