@@ -31,8 +31,8 @@ from dragoman.batch import Batch
 from dragoman.errors import ConfigurationError
 from dragoman.layers import Initializer, SelfAttention
 from dragoman.networks import (
-    Encoder,
-    EncoderConfiguration,
+    ConvolutionalDecoder,
+    ConvolutionalDecoderConfiguration,
     Perceptrons,
     PerceptronsConfiguration,
     RecurrentEncoder,
@@ -125,7 +125,10 @@ def _tasks() -> Figure:
     toy = examples.toy_with_one_error()
     sizes: dict[str, Any] = {"vocabulary": 40, "outputs": 3, "units": 20, "depth": 16}
     critic = RecurrentEncoder(RecurrentEncoderConfiguration(cell="rnn", pooling="last", bidirectional=False, **sizes))
-    patches = Encoder(EncoderConfiguration(inputs=16, outputs=20, depth=16, heads=2, perceptron_depth=32))
+    scene: dict[str, Any] = {"height": 32, "width": 32, "channels": 3, "mean": (0.5,) * 3, "deviation": (0.25,) * 3}
+    describer = ConvolutionalDecoder(
+        ConvolutionalDecoderConfiguration(cell="gru", units=20, target_vocabulary=40, **scene)
+    )
     words, written = (sentence.split() for sentence in examples.PAIRS[1])
     return panels(
         [
@@ -137,7 +140,7 @@ def _tasks() -> Figure:
             ("(c) Machine translation", translation_diagram(examples.encoder_decoder("initial"), words, written)),
             (
                 "(d) Image captioning",
-                caption_diagram(patches, examples.toy_network(cell="gru"), ["a", "small", "red", "circle"]),
+                caption_diagram(describer, ["a", "small", "red", "circle"]),
             ),
         ],
         title="What sequence models are used for",

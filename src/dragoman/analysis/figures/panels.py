@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from dragoman.analysis.figures.diagram import Diagram, Part
 from dragoman.analysis.figures.picture import arranged, render
 from dragoman.analysis.figures.unrolled import Ends, place_steps, step_symbol
-from dragoman.networks import Network, RecurrentEncoder, RecurrentNetwork
+from dragoman.layers import Recurrent
+from dragoman.networks import ConvolutionalDecoder, RecurrentEncoder, RecurrentNetwork
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,16 +40,16 @@ def classification_diagram(network: RecurrentEncoder, words: Sequence[str], clas
     return diagram
 
 
-def caption_diagram(encoder: Network, decoder: RecurrentNetwork, words: Sequence[str]) -> Diagram:
+def caption_diagram(network: ConvolutionalDecoder, words: Sequence[str]) -> Diagram:
     """An image in, a sentence out: its code is the first state of the decoder (7.1 d)."""
-    diagram = Diagram((0.42, 0.3))
+    diagram, c = Diagram((0.42, 0.3)), network.configuration
     ends = [Ends(read, word, "output") for read, word in zip(["<start>", *words[:-1]], words, strict=True)]
-    units = place_steps(diagram, decoder.hidden, ends, column=2)
-    about = f"{encoder.count():,} parameters"
-    diagram.box("encoder", 0, 1, Part("perceptron", "Image encoder", about))
-    diagram.arrow(diagram.text("image", 0, 0, "image"), "encoder")
-    size = decoder.hidden.units
-    diagram.arrow("encoder", diagram.box("z", 1, 1, Part("context", "$z^*$", f"{size}")))
+    assert isinstance(network.decoder, Recurrent)
+    units = place_steps(diagram, network.decoder, ends, column=2)
+    layers = f"{len(c.filters)} convolutions of {c.window} × {c.window}"
+    diagram.box("encoder", 0, 1, Part("perceptron", "Image encoder", layers))
+    diagram.arrow(diagram.text("image", 0, 0, f"image\n{c.height} × {c.width} × {c.channels}"), "encoder")
+    diagram.arrow("encoder", diagram.box("z", 1, 1, Part("context", "$z^*$", f"{c.units}")))
     diagram.arrow("z", units[0])
     return diagram
 
