@@ -23,6 +23,7 @@ SCHEMAS = {  # by their name in a prepared dataset
     "numbered texts": "dragoman.data.labelled_texts:NumberedTexts",
     "tagged words": "dragoman.data.tagged_words:TaggedWords",
     "token stream": "dragoman.data.token_stream:StreamSchema",
+    "series": "dragoman.data.series_windows:SeriesSchema",
     "captioned images": "dragoman.data.captioned_images:CaptionedImages",
     "labelled images": "dragoman.data.images:LabelledImages",
 }

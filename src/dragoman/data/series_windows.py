@@ -123,27 +123,16 @@ class SeriesPart(Part):
 class SeriesDataset(Dataset):
     """A prepared series; nothing is loaded until it is used."""
 
-    schema: Any
+    schema: Any  # a SeriesSchema
+    version = VERSION
 
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
-        try:
-            about = json.loads((directory / "about.json").read_text(encoding="utf-8"))
-            version = about.get("series_version")
-        except (OSError, ValueError, AttributeError) as error:
-            raise FileFormatError(f"{directory} is not a prepared series: {error}") from None
-        if version != VERSION:
-            raise FileFormatError(
-                f"{directory} has version {version} of prepared series, this program reads {VERSION}; prepare again"
-            )
-        self.about = about
-        self.schema = SeriesSchema(**{**about["encoding"], "shares": tuple(about["encoding"]["shares"])})
-        encoding = SeriesEncoding.load(directory / "series-encoding.json")
-        linear = Autoregression.load(directory / "linear-autoregression.json")
-        self.encoders = {"series": encoding, "linear": linear}
-        rows = mapped(directory / "rows.data", NUMBER)
+    def _open(self) -> None:
+        about, encoding = self.about, self.encoding
+        rows = mapped(self.directory / "rows.data", NUMBER)
         if len(rows) != about["bounds"][-1] * encoding.size:
-            raise FileFormatError(f"{directory}: its files do not belong together; delete the directory and try again")
+            raise FileFormatError(
+                f"{self.directory}: its files do not match each other; delete the directory and try again"
+            )
         timeline = Timeline.from_dict(about["timeline"])
         self.series = RegularSeries(
             encoding.names, rows.reshape(-1, encoding.size), timeline, about["time"], about["filled"]
@@ -202,7 +191,7 @@ def prepare_series(
         "vocabularies": [encoding.size],
         "truncated": [0],
         "encoding": asdict(schema),
-        "series_version": VERSION,
+        "version": VERSION,
     }
     with published(directory) as work:
         series.values.astype(NUMBER).tofile(work / "rows.data")
