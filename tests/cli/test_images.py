@@ -79,7 +79,7 @@ def test_another_size_is_resized_on_request(run: Run, shapes: Path, images: Path
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "name images"),
+        ([], "give images to predict"),
         (["missing.png"], "missing.png does not exist"),
         (["one.png", "--explain"], "--explain is for models of texts"),
     ],
