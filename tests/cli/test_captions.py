@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +11,9 @@ import pytest
 
 from dragoman.tasks import decisions, planning
 from dragoman.tasks.planning import Speed
-from tests.cli.running import COMMAND, Run
+from tests.cli.killing import assert_killed_and_resumed
+from tests.cli.running import Run
 from tests.tasks.captioning.captioned import photos, trained
-from tests.tasks.models import told_history
 
 SIZES = ("depth=8", "perceptron_depth=8", "heads=2", "layers=1", "patch=8")
 SMALL = [
@@ -75,22 +72,9 @@ def test_mistakes(run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 def test_killed_and_resumed_to_the_same_bits(run: Run, tmp_path: Path) -> None:
-    options = [*SMALL, "--epochs", "12", "--set", "checkpoints.minutes=0.0001", "--set", "network.dropout=0.1"]
-    whole, killed = tmp_path / "whole", tmp_path / "killed"
-    assert run("train", "scenes", *options, "--out", whole).code == 0
-    arguments = ["train", "scenes", *options, "--out", str(killed)]
-    process = subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    end = time.monotonic() + 60
-    while not (killed / "checkpoints/latest").exists() and time.monotonic() < end:
-        time.sleep(0.005)
-    process.send_signal(signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL, "it was still training"
-    done = run(*arguments)
-    assert done.code == 0, done.err
-    assert "resuming from" in done.out + done.err
-    for name in ("weights.safetensors", "caption-tokenizer.json", "colours-captions.json", "testing.npz"):
-        assert (killed / name).read_bytes() == (whole / name).read_bytes(), name
-    assert told_history(killed) == told_history(whole)
+    options = [*SMALL, "--epochs", "12", "--set", "network.dropout=0.1"]
+    files = "caption-tokenizer.json", "colours-captions.json", "testing.npz"
+    assert_killed_and_resumed(run, ["scenes", *options], tmp_path, files)
 
 
 def test_plan(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,9 +6,6 @@ import csv
 import io
 import json
 import os
-import signal
-import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +13,9 @@ import pytest
 
 from dragoman.tasks import planning
 from dragoman.tasks.planning import Speed
-from tests.cli.running import COMMAND, Run
+from tests.cli.killing import assert_killed_and_resumed
+from tests.cli.running import Run
 from tests.tasks.forecasting.series import series_file, trained, write_series
-from tests.tasks.models import told_history
 
 SMALL = [
     *("--task", "forecasting", "--threads", "1"),
@@ -98,24 +95,10 @@ def test_other_commands_refuse_a_forecaster(run: Run) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 def test_killed_and_resumed_to_the_same_bits(run: Run, tmp_path: Path) -> None:
-    options = [*SMALL, "--epochs", "30", "--set", "checkpoints.minutes=0.0001"]
-    whole, killed = tmp_path / "whole", tmp_path / "killed"
-    assert run("train", series_file(), *options, "--out", whole).code == 0
-    arguments = ["train", series_file(), *options, "--out", str(killed)]
-    process = subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    end = time.monotonic() + 60
-    while not (killed / "checkpoints/latest").exists() and time.monotonic() < end:
-        time.sleep(0.005)
-    process.send_signal(signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL, "it was still training"
-    done = run(*arguments)
-    assert done.code == 0, done.err
-    assert "resuming from" in done.out + done.err
-    for name in ("weights.safetensors", "series-encoding.json", "testing.csv.gz"):
-        assert (killed / name).read_bytes() == (whole / name).read_bytes(), name
-    found = [json.loads((place / "model.json").read_text(encoding="utf-8"))["intervals"] for place in (whole, killed)]
+    files = "series-encoding.json", "testing.csv.gz"
+    places = assert_killed_and_resumed(run, [series_file(), *SMALL, "--epochs", "30"], tmp_path, files)
+    found = [json.loads((place / "model.json").read_text(encoding="utf-8"))["intervals"] for place in places]
     assert found[0] == found[1]
-    assert told_history(killed) == told_history(whole)
 
 
 def test_plan(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

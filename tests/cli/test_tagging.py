@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
-import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -17,8 +14,8 @@ from dragoman.tasks import decisions, planning
 from dragoman.tasks.configuration import read_toml
 from dragoman.tasks.model import load_metadata
 from dragoman.tasks.planning import Speed
-from tests.cli.running import COMMAND, Run
-from tests.tasks.models import told_history
+from tests.cli.killing import assert_killed_and_resumed
+from tests.cli.running import Run
 from tests.tasks.tagging.tagged import SENTENCES, tagged_file, trained, write_conll
 
 SMALL = [
@@ -72,22 +69,8 @@ def test_evaluate_on_a_file(run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 def test_killed_and_resumed_to_the_same_bits(run: Run, tmp_path: Path) -> None:
-    options = [*SMALL, "--epochs", "12", "--set", "checkpoints.minutes=0.0001"]
-    whole, killed = tmp_path / "whole", tmp_path / "killed"
-    assert run("train", tagged_file(), *options, "--out", whole).code == 0
-    arguments = ["train", tagged_file(), *options, "--out", str(killed)]
-    process = subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    end = time.monotonic() + 60
-    while not (killed / "checkpoints/latest").exists() and time.monotonic() < end:
-        time.sleep(0.005)
-    process.send_signal(signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL, "it was still training"
-    done = run(*arguments)
-    assert done.code == 0, done.err
-    assert "resuming from" in done.out + done.err
-    for name in ("weights.safetensors", "tags-classes.json", "testing.jsonl.gz"):
-        assert (killed / name).read_bytes() == (whole / name).read_bytes(), name
-    assert told_history(killed) == told_history(whole)
+    files = "tags-classes.json", "testing.jsonl.gz"
+    assert_killed_and_resumed(run, [tagged_file(), *SMALL, "--epochs", "12"], tmp_path, files)
 
 
 def test_fine_tune(run: Run, tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ class Caption:
 
 
 @dataclass(frozen=True)
-class Looked:
+class CaptionAttention:
     """Where each token of a caption looked: weights [tokens, rows, columns] over the patches of the image."""
 
     pixels: Array
@@ -110,7 +110,7 @@ class Captioner(TrainedModel):
 
     # Explaining
 
-    def look(self, image: Any, caption: str | None = None, head: int | None = None, resize: bool = False) -> Looked:
+    def look(self, image: Any, caption: str | None = None, head: int | None = None, resize: bool = False) -> CaptionAttention:
         """Where each token of a caption (by default its own) looked: last decoder, mean of all heads, or one from 1."""
         pixels = self.images.batch([image], resize)
         text = self.captions([pixels[0]])[0].text if caption is None else caption
@@ -119,7 +119,7 @@ class Captioner(TrainedModel):
         weights = self.network.alignment(batch)[0] if head is None else self._head(batch, head)
         rows, columns = self.network.configuration.grid
         tokens = [piece.removeprefix(MARK) for piece in self.tokenizer.pieces([*labels, END])]
-        return Looked(pixels[0], tokens, weights.reshape(len(labels) + 1, rows, columns))
+        return CaptionAttention(pixels[0], tokens, weights.reshape(len(labels) + 1, rows, columns))
 
     def _head(self, batch: Batch, head: int) -> Array:
         """[T, patches] the cross-attention of one head of the last decoder."""
