@@ -110,7 +110,9 @@ class Captioner(TrainedModel):
 
     # Explaining
 
-    def look(self, image: Any, caption: str | None = None, head: int | None = None, resize: bool = False) -> CaptionAttention:
+    def look(
+        self, image: Any, caption: str | None = None, head: int | None = None, resize: bool = False
+    ) -> CaptionAttention:
         """Where each token of a caption (by default its own) looked: last decoder, mean of all heads, or one from 1."""
         pixels = self.images.batch([image], resize)
         text = self.captions([pixels[0]])[0].text if caption is None else caption
