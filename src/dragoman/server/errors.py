@@ -1,0 +1,43 @@
+"""Errors that a client gets as `{"error": message}` with their status."""
+
+from __future__ import annotations
+
+from dragoman.errors import DragomanError
+
+
+class ServerError(DragomanError):
+    """A request that cannot be answered.
+
+    retry_after  seconds after which the same request may succeed
+    """
+
+    status = 500
+
+    def __init__(self, message: str, status: int | None = None, retry_after: int | None = None) -> None:
+        super().__init__(message)
+        self.status = self.status if status is None else status
+        self.retry_after = retry_after
+
+
+class BadRequest(ServerError):
+    status = 400
+
+
+class Forbidden(ServerError):
+    status = 403
+
+
+class NotFound(ServerError):
+    status = 404
+
+
+class TooLarge(ServerError):
+    status = 413
+
+
+class TooMany(ServerError):
+    status = 429
+
+
+class Unavailable(ServerError):
+    status = 503
