@@ -27,6 +27,7 @@ from dragoman.cli.plan import plan
 from dragoman.cli.plot import plot
 from dragoman.cli.predict import predict
 from dragoman.cli.score import score
+from dragoman.cli.serve import serve
 from dragoman.cli.streams import OutputError, UnreadOutput, discard_output, prepare_streams
 from dragoman.cli.train import train
 from dragoman.cli.translate import translate
@@ -71,7 +72,7 @@ def options(
 
 COMMANDS = (
     *(train, translate, generate, caption, score, predict, forecast, features),
-    *(evaluate, inspect, plot, plan, check, bench),
+    *(evaluate, serve, inspect, plot, plan, check, bench),
 )
 for command in COMMANDS:
     app.command()(command)

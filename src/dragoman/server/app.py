@@ -1,0 +1,89 @@
+"""The application: all routes, one form of error."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from fastapi import APIRouter, FastAPI
+from fastapi.exceptions import RequestValidationError
+from fastapi.middleware.cors import CORSMiddleware
+from fastapi.responses import JSONResponse, Response
+from starlette.exceptions import HTTPException
+
+from dragoman import __version__
+from dragoman.server import libretranslate, page, v1
+from dragoman.server.backend import Backend
+from dragoman.server.errors import ServerError
+from dragoman.server.limits import Limits
+from dragoman.server.settings import ServerSettings
+from dragoman.server.validation import sentence
+
+CORS_AGE = 1_728_000  # seconds; LibreTranslate's
+log = logging.getLogger("dragoman.server")
+
+
+def create_app(backend: Backend, settings: ServerSettings) -> FastAPI:
+    """The server as an ASGI application."""
+    app = FastAPI(
+        title="Dragoman",
+        version=__version__,
+        summary="Translation and other models, trained on your own data.",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/openapi.json",
+        redirect_slashes=False,
+    )
+    metrics = libretranslate.Metrics()
+    app.include_router(health_router(backend))
+    app.include_router(libretranslate.router(backend, settings, metrics))
+    app.include_router(v1.router(backend, settings))
+    app.include_router(v1.docs_router())
+    app.include_router(page.router())
+    app.add_exception_handler(ServerError, _server_error)
+    app.add_exception_handler(RequestValidationError, _validation_error)
+    app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(Exception, _bug)
+    if settings.cors:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=list(settings.cors),
+            allow_methods=["GET", "POST"],
+            allow_headers=["Authorization", "Content-Type"],
+            max_age=CORS_AGE,
+        )
+    app.add_middleware(Limits, settings=settings, observe=metrics.observe)
+    return app
+
+
+def health_router(backend: Backend) -> APIRouter:
+    router = APIRouter()
+
+    @router.get("/health", summary="Whether the models are loaded and answer as they should", tags=["server"])
+    async def health() -> Response:
+        found = backend.status()
+        if backend.ready() and found["status"] == "ok":
+            return JSONResponse(found)
+        reason = "; ".join(found["problems"]) or f"the server is {found['status']}"
+        return JSONResponse({**found, "error": reason}, 503, {"Retry-After": "5"})
+
+    return router
+
+
+async def _server_error(request: Any, error: Any) -> Response:
+    headers = {} if error.retry_after is None else {"Retry-After": str(error.retry_after)}
+    return JSONResponse({"error": str(error)}, error.status, headers)
+
+
+async def _validation_error(request: Any, error: Any) -> Response:
+    return JSONResponse({"error": sentence(error)}, 400)
+
+
+async def _http_error(request: Any, error: Any) -> Response:
+    path = request.url.path[:100]
+    said = {404: f"there is no {path}", 405: f"{path} does not take {request.method}"}
+    return JSONResponse({"error": said.get(error.status_code, str(error.detail))}, error.status_code, error.headers)
+
+
+async def _bug(request: Any, error: Exception) -> Response:
+    return JSONResponse({"error": "internal error; the server's log has more"}, 500)

@@ -1,0 +1,117 @@
+"""Run a server: workers first, then uvicorn, until a signal says to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from dragoman.errors import ConfigurationError
+from dragoman.server.app import create_app
+from dragoman.server.pool import WorkerPool
+from dragoman.server.protocol import limited_protocol
+from dragoman.server.settings import ServerSettings
+
+Tell = Callable[[str], None]
+log = logging.getLogger("dragoman.server")
+
+
+def run_server(models: Mapping[str, Path], settings: ServerSettings, languages: Mapping[str, Any], tell: Tell) -> None:
+    """Serve models until SIGTERM or SIGINT: running requests are finished, new ones refused."""
+    listening = listen(settings)
+    try:
+        asyncio.run(_serve(models, settings, languages, listening, tell))
+    finally:
+        listening.close()
+
+
+def listen(settings: ServerSettings) -> socket.socket:
+    """A socket on the server's address."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    found = socket.socket(family)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind((settings.host, settings.port))
+    except (OSError, OverflowError) as error:
+        found.close()
+        raise ConfigurationError(
+            f"cannot listen on {settings.host}, port {settings.port}: {error}; choose another: --port 5001"
+        ) from None
+    found.listen(min(2048, settings.connections))
+    return found
+
+
+async def _serve(
+    models: Mapping[str, Path], settings: ServerSettings, languages: Mapping[str, Any], listening: Any, tell: Tell
+) -> None:
+    pool = WorkerPool(models, settings, languages)
+    server = Server(pool, settings)
+    starting = asyncio.create_task(_start(pool, server, listening, tell))
+    try:
+        await server.serve([listening])
+    finally:
+        starting.cancel()
+        await pool.stop()
+    if starting.done() and not starting.cancelled() and (error := starting.exception()):
+        raise error
+
+
+async def _start(pool: WorkerPool, server: Server, listening: Any, tell: Tell) -> None:
+    """Load the models while /health already says that they are being loaded."""
+    try:
+        if reason := await pool.start():
+            raise ConfigurationError(reason)
+        host, port = listening.getsockname()[:2]
+        tell(f"http://{'[' + host + ']' if ':' in host else host}:{port}")
+    except BaseException:
+        server.should_exit = True
+        raise
+
+
+class Server(uvicorn.Server):
+    """uvicorn's server, which also loads the models again on SIGHUP."""
+
+    def __init__(self, pool: WorkerPool, settings: ServerSettings) -> None:
+        self._pool = pool
+        self._reloading: asyncio.Task[Any] | None = None
+        config = uvicorn.Config(
+            create_app(pool, settings),
+            http=limited_protocol(settings.connections, settings.slow),
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=int(settings.timeout) + 1,
+        )
+        super().__init__(config)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop on SIGTERM and SIGINT, at once on a second one; uvicorn's own version ends the process by the signal."""
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGTERM, self.handle_exit, signal.SIGTERM, None)
+        loop.add_signal_handler(signal.SIGINT, self.handle_exit, signal.SIGINT, None)
+        loop.add_signal_handler(signal.SIGHUP, self._hang_up)
+        try:
+            yield
+        finally:
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+                loop.remove_signal_handler(number)
+
+    def _hang_up(self) -> None:
+        if self._reloading is None or self._reloading.done():
+            self._reloading = asyncio.create_task(self._reload())
+
+    async def _reload(self) -> None:
+        log.info("loading the models again")
+        reason = await self._pool.reload()
+        log.info("the models are reloaded" if reason is None else f"not reloaded, the old models stay: {reason}")

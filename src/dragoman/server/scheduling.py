@@ -1,0 +1,152 @@
+"""What a worker does next: batches of sentences, other jobs one at a time, streams piece by piece, all in turn."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dragoman.errors import DragomanError
+from dragoman.server.errors import BadRequest, ServerError
+from dragoman.server.translation import TranslationRequest, translate_together
+
+BATCH = 64  # sentences that go through a network together
+log = logging.getLogger("dragoman.server")
+
+Answer = Callable[[Any, dict[str, Any]], Any]
+Send = Callable[[dict[str, Any]], None]
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A translation request, and who waits for it."""
+
+    id: int
+    model: str
+    request: TranslationRequest
+
+
+class Scheduler:
+    """Runs jobs on the models of a worker. Nothing waits for more than one batch and one other job.
+
+    answers    what is done for each kind of job besides translation
+    send       takes the messages to the front process
+    sentences  of a request at most
+    """
+
+    def __init__(self, models: Mapping[str, Any], answers: Mapping[str, Answer], send: Send, sentences: int) -> None:
+        self.models, self.answers, self.send, self.sentences = models, answers, send, sentences
+        self._translations: deque[Waiting] = deque()
+        self._jobs: deque[tuple[int, Callable[[], Any]]] = deque()
+        self._streams: dict[int, Iterator[Any]] = {}
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._translations or self._jobs or self._streams)
+
+    def add(self, message: Mapping[str, Any]) -> None:
+        """Accept a job, or the word that nobody waits for one any more."""
+        if "cancel" in message:
+            self._cancel(message["cancel"])
+            return
+        number, kind, name, payload = (message[key] for key in ("id", "kind", "model", "payload"))
+        try:
+            if kind == "translate":
+                texts, form, alternatives = (payload[key] for key in ("texts", "format", "alternatives"))
+                request = TranslationRequest(texts, form, alternatives, self.sentences)
+                self._translations.append(Waiting(number, self._checked(name, "translation"), request))
+            else:
+                self._jobs.append((number, self._job(kind, name, payload)))
+        except Exception as error:
+            self._fail(number, error)
+
+    def step(self) -> None:
+        """Do one piece of work of each kind."""
+        self._translate_batch()
+        self._run_job()
+        for number in list(self._streams):
+            self._advance(number)
+
+    def _checked(self, name: str, task: str) -> str:
+        if name not in self.models or self.models[name].task != task:
+            raise BadRequest(f"{name} is not a served model for {task}")
+        return name
+
+    def _job(self, kind: str, name: str, payload: dict[str, Any]) -> Callable[[], Any]:
+        if kind not in self.answers:
+            raise BadRequest(f"unknown kind of job '{kind}'")
+        if name and name not in self.models:
+            raise BadRequest(f"{name} is not served")
+        answer, model = self.answers[kind], self.models[name] if name else self.models
+        return lambda: answer(model, payload)
+
+    def _translate_batch(self) -> None:
+        """Translate sentences of all requests that have the model and the options of the one that waits longest."""
+        if not self._translations:
+            return
+        first = self._translations[0]
+        key = first.model, first.request.options
+        alike = [each for each in self._translations if (each.model, each.request.options) == key][:BATCH]
+        try:
+            errors = translate_together(self.models[first.model], [each.request for each in alike], BATCH)
+        except Exception as error:
+            errors = [error] * len(alike)
+        for waiting, error in zip(alike, errors, strict=True):
+            if error is not None:
+                self._translations.remove(waiting)
+                self._fail(waiting.id, error)
+            elif waiting.request.done:
+                self._translations.remove(waiting)
+                self._finish(waiting)
+        if self._translations and self._translations[0] is first:
+            self._translations.rotate(-1)  # a long document makes room for other models and options
+
+    def _finish(self, waiting: Waiting) -> None:
+        try:
+            self.send({"id": waiting.id, "result": waiting.request.result()})
+        except Exception as error:
+            self._fail(waiting.id, error)
+
+    def _run_job(self) -> None:
+        if not self._jobs:
+            return
+        number, job = self._jobs.popleft()
+        try:
+            found = job()
+            if isinstance(found, Iterator):
+                self._streams[number] = found
+            else:
+                self.send({"id": number, "result": found})
+        except Exception as error:
+            self._fail(number, error)
+
+    def _advance(self, number: int) -> None:
+        try:
+            part = next(self._streams[number])
+            self.send({"id": number, "part": part})
+        except StopIteration:
+            del self._streams[number]
+            self.send({"id": number, "result": {}})
+        except Exception as error:
+            self._streams.pop(number, None)
+            self._fail(number, error)
+
+    def _cancel(self, number: int) -> None:
+        self._translations = deque(each for each in self._translations if each.id != number)
+        self._jobs = deque(each for each in self._jobs if each[0] != number)
+        self._streams.pop(number, None)
+
+    def _fail(self, number: int, error: Exception) -> None:
+        if isinstance(error, ServerError):
+            self.send({"id": number, "error": str(error), "status": error.status})
+        elif isinstance(error, DragomanError):
+            self.send({"id": number, "error": str(error), "status": 400})
+        elif isinstance(error, MemoryError):
+            self.send({"id": number, "error": "not enough memory for this request", "status": 503})
+        else:  # a bug: where it is, and nothing of what was said
+            places = "".join(traceback.format_list(traceback.extract_tb(error.__traceback__)))
+            log.error("%s in a job\n%s", type(error).__name__, places)
+            self.send({"id": number, "error": "internal error; the server's log has more", "status": 500})

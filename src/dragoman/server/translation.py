@@ -1,0 +1,125 @@
+"""Translation requests as sentences: those of all requests that wait go through the network together."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from dragoman.errors import DragomanError
+from dragoman.server.errors import BadRequest, TooLarge
+from dragoman.tasks.translation.documents import Document, split_html, split_text
+from dragoman.tasks.translation.options import DecodingOptions
+from dragoman.tasks.translation.results import Alternative, Translation, joint_confidence
+
+SPLIT: dict[str, Callable[[str], Document]] = {"text": split_text, "html": split_html}
+BEAM = 4
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class TranslationRequest:
+    """Texts to translate, cut into sentences.
+
+    Sentences are taken a few at a time, so that a long document does not keep a short text waiting.
+    """
+
+    def __init__(self, texts: Sequence[str], form: str, alternatives: int, most: int) -> None:
+        if any(_SURROGATE.search(text) for text in texts):
+            raise BadRequest("a text has half a surrogate pair, from a wrong decoding")
+        split = SPLIT[form]
+        self.documents = [split(text) for text in texts]
+        count = sum(len(document.segments) for document in self.documents)
+        if count > most:
+            raise TooLarge(f"the request has {count:,} sentences, more than {most:,}; send them in several requests")
+        wanted = 1 if form == "html" else 1 + alternatives
+        self.options = DecodingOptions(beam=max(BEAM, wanted), alternatives=wanted)
+        self._found: list[list[Translation | None]] = [[None] * len(each.segments) for each in self.documents]
+        self._waiting = deque((i, j) for i, each in enumerate(self.documents) for j in range(len(each.segments)))
+        self._missing = count
+
+    @property
+    def waiting(self) -> bool:
+        """Whether there are sentences that were not taken yet."""
+        return bool(self._waiting)
+
+    @property
+    def done(self) -> bool:
+        return not self._missing
+
+    def take(self) -> tuple[tuple[int, int], str]:
+        """The next sentence, and its place."""
+        place = self._waiting.popleft()
+        return place, self.documents[place[0]].segments[place[1]]
+
+    def put(self, place: tuple[int, int], translation: Translation) -> None:
+        self._found[place[0]][place[1]] = translation
+        self._missing -= 1
+
+    def result(self) -> dict[str, Any]:
+        """The whole texts again, with alternatives and confidences."""
+        written = [self._written(i) for i in range(len(self.documents))]
+        return {
+            "translations": [texts[0] for texts in written],
+            "alternatives": [list(dict.fromkeys(text for text in texts[1:] if text.strip())) for texts in written],
+            "confidences": [self._confidence(i) for i in range(len(self.documents))],
+        }
+
+    def _written(self, number: int) -> list[str]:
+        """The best translation of a text, and others: each has the next best of every sentence."""
+        found = [each for each in self._found[number] if each is not None]
+        document = self.documents[number]
+        best = document.join([each.text for each in found])
+        others = [
+            document.join([_alternative(each, rank).text for each in found])
+            for rank in range(1, self.options.alternatives)
+        ]
+        return [best, *(other for other in others if other != best)]
+
+    def _confidence(self, number: int) -> float | None:
+        found = [each for each in self._found[number] if each is not None]
+        value = joint_confidence([each.alternatives[0] for each in found])
+        return round(value, 4) if value == value else None
+
+
+def _alternative(translation: Translation, rank: int) -> Alternative:
+    return translation.alternatives[min(rank, len(translation.alternatives) - 1)]
+
+
+def translate_together(
+    translator: Any, requests: Sequence[TranslationRequest], most: int
+) -> list[DragomanError | None]:
+    """Translate up to `most` sentences, taken from the requests in turn; the error of each request that failed.
+
+    All requests have the same options.
+    """
+    taken: list[tuple[int, tuple[int, int], str]] = []
+    while len(taken) < most and any(request.waiting for request in requests):
+        for number, request in enumerate(requests):
+            if request.waiting and len(taken) < most:
+                taken.append((number, *request.take()))
+    options = requests[0].options
+    try:
+        found = translator.translations([text for *_, text in taken], options)
+    except DragomanError:
+        return _one_by_one(translator, requests, taken, options)
+    for (number, place, _), translation in zip(taken, found, strict=True):
+        requests[number].put(place, translation)
+    return [None] * len(requests)
+
+
+def _one_by_one(
+    translator: Any,
+    requests: Sequence[TranslationRequest],
+    taken: Sequence[tuple[int, tuple[int, int], str]],
+    options: DecodingOptions,
+) -> list[DragomanError | None]:
+    """The same sentence by sentence, so that a mistake of one request does not fail the others."""
+    errors: list[DragomanError | None] = [None] * len(requests)
+    for number, place, text in taken:
+        try:
+            requests[number].put(place, translator.translations([text], replace(options))[0])
+        except DragomanError as error:
+            errors[number] = error
+    return errors
