@@ -69,9 +69,7 @@ class Limits:
         if size > self._settings.body_bytes:
             raise TooLarge(f"the request has more than {self._settings.body_bytes:,} bytes")
         if self._buffered + new > self._settings.buffered_bytes:
-            raise Unavailable(
-                "the server is busy: it is reading too many requests; try again in a moment", retry_after=1
-            )
+            raise Unavailable("the server is reading too many requests; try again in a moment", retry_after=1)
 
     def _note(self, scope: Scope, status: int, seconds: float, body: bytearray) -> None:
         """A line in the log: neither the query nor the body, which hold what people write, unless asked for."""

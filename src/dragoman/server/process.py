@@ -7,7 +7,6 @@ import json
 import logging
 import sys
 from collections.abc import Callable
-from typing import Any
 
 from dragoman.server.frames import Message, pack, read_async
 
@@ -49,8 +48,8 @@ class WorkerProcess:
 
     async def start(self) -> None:
         command = (sys.executable, "-m", "dragoman.server.worker", json.dumps(self._given))
-        pipes = {"stdin": asyncio.subprocess.PIPE, "stdout": asyncio.subprocess.PIPE}
-        self._process = await asyncio.create_subprocess_exec(*command, **pipes)
+        pipe = asyncio.subprocess.PIPE
+        self._process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe)
         self._reading = asyncio.create_task(self._read())
 
     async def _read(self) -> None:

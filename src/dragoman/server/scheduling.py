@@ -92,8 +92,8 @@ class Scheduler:
         alike = [each for each in self._translations if (each.model, each.request.options) == key][:BATCH]
         try:
             errors = translate_together(self.models[first.model], [each.request for each in alike], BATCH)
-        except Exception as error:
-            errors = [error] * len(alike)
+        except Exception as bug:
+            errors = [bug] * len(alike)
         for waiting, error in zip(alike, errors, strict=True):
             if error is not None:
                 self._translations.remove(waiting)

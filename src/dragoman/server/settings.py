@@ -90,7 +90,7 @@ class ServerSettings:
 
 
 def read_keys(path: Path | None, variable: str | None) -> frozenset[str] | None:
-    """API keys: one a line of a file (# begins a comment), and those of an environment variable, separated by commas."""
+    """API keys: one a line of a file (# begins a comment), and those of an environment variable, after commas."""
     if path is None and not variable:
         return None
     try:

@@ -87,9 +87,7 @@ def _alternative(translation: Translation, rank: int) -> Alternative:
     return translation.alternatives[min(rank, len(translation.alternatives) - 1)]
 
 
-def translate_together(
-    translator: Any, requests: Sequence[TranslationRequest], most: int
-) -> list[DragomanError | None]:
+def translate_together(translator: Any, requests: Sequence[TranslationRequest], most: int) -> list[Exception | None]:
     """Translate up to `most` sentences, taken from the requests in turn; the error of each request that failed.
 
     All requests have the same options.
@@ -114,9 +112,9 @@ def _one_by_one(
     requests: Sequence[TranslationRequest],
     taken: Sequence[tuple[int, tuple[int, int], str]],
     options: DecodingOptions,
-) -> list[DragomanError | None]:
+) -> list[Exception | None]:
     """The same sentence by sentence, so that a mistake of one request does not fail the others."""
-    errors: list[DragomanError | None] = [None] * len(requests)
+    errors: list[Exception | None] = [None] * len(requests)
     for number, place, text in taken:
         try:
             requests[number].put(place, translator.translations([text], replace(options))[0])
