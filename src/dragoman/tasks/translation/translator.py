@@ -156,6 +156,11 @@ class Translator(TrainedModel):
 
     # Explaining
 
+    @property
+    def scorer(self) -> Scorer:
+        """Asks the network about translations that are already there."""
+        return self._scorer
+
     def score(self, pairs: Iterable[Pair]) -> list[float]:
         """Compute log p(target | source) of given translations, end token included."""
         return self._scorer.score(list(pairs))
