@@ -1,0 +1,156 @@
+"""What a worker does with jobs that wait: sentences of all requests together, and nobody waits for a long document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from dragoman.errors import DataError
+from dragoman.server.scheduling import BATCH, Scheduler
+from dragoman.tasks.translation.options import DecodingOptions
+from dragoman.tasks.translation.results import Alternative, Translation
+
+
+class Upper:
+    """A translator that writes capitals, and remembers what it was given together."""
+
+    task = "translation"
+
+    def __init__(self) -> None:
+        self.batches: list[list[str]] = []
+        self.options: list[DecodingOptions] = []
+
+    def translations(self, texts: Sequence[str], options: DecodingOptions) -> list[Translation]:
+        if any("forbidden" in text for text in texts):
+            raise DataError("a text is forbidden")
+        if any("broken" in text for text in texts):
+            raise RuntimeError("broken")
+        self.batches.append(list(texts))
+        self.options.append(options)
+        ranks = range(options.alternatives)
+        return [
+            Translation(tuple(Alternative(f"{text.upper()}{'!' * rank}", -0.5, 3) for rank in ranks), confidence=0.6)
+            for text in texts
+        ]
+
+
+@pytest.fixture
+def sent() -> list[dict[str, Any]]:
+    return []
+
+
+@pytest.fixture
+def scheduler(sent: list[dict[str, Any]]) -> Scheduler:
+    answers = {"count": lambda model, payload: iter(range(payload["to"])), "bug": _bug}
+    return Scheduler({"en-es": Upper(), "es-en": Upper()}, answers, sent.append, sentences=500)
+
+
+def _bug(model: Any, payload: dict[str, Any]) -> Any:
+    raise RuntimeError(payload["secret"])
+
+
+def translate(number: int, *texts: str, model: str = "en-es", alternatives: int = 0) -> dict[str, Any]:
+    payload = {"texts": list(texts), "format": "text", "alternatives": alternatives}
+    return {"id": number, "kind": "translate", "model": model, "payload": payload}
+
+
+def run(scheduler: Scheduler) -> None:
+    while scheduler.busy:
+        scheduler.step()
+
+
+def test_requests_that_wait_are_translated_together(scheduler: Scheduler, sent: list[dict[str, Any]]) -> None:
+    for number in range(5):
+        scheduler.add(translate(number, f"text {number}."))
+    scheduler.step()
+    assert scheduler.models["en-es"].batches == [[f"text {number}." for number in range(5)]]
+    assert {message["id"]: message["result"]["translations"] for message in sent} == {
+        number: [f"TEXT {number}."] for number in range(5)
+    }
+
+
+def test_a_short_text_does_not_wait_for_a_long_document(scheduler: Scheduler, sent: list[dict[str, Any]]) -> None:
+    long = "\n".join(f"Sentence {number}." for number in range(5 * BATCH))
+    scheduler.add(translate(1, long))
+    scheduler.add(translate(2, "Hello."))
+    scheduler.step()
+    assert [message["id"] for message in sent] == [2]
+    run(scheduler)
+    assert sent[1]["result"]["translations"] == [long.upper()]
+    assert max(map(len, scheduler.models["en-es"].batches)) == BATCH
+
+
+def test_models_and_options_are_not_mixed(scheduler: Scheduler, sent: list[dict[str, Any]]) -> None:
+    scheduler.add(translate(1, "one."))
+    scheduler.add(translate(2, "dos.", model="es-en"))
+    scheduler.add(translate(3, "three.", alternatives=2))
+    run(scheduler)
+    assert scheduler.models["en-es"].batches == [["one."], ["three."]]
+    assert scheduler.models["es-en"].batches == [["dos."]]
+    by_id = {message["id"]: message["result"] for message in sent}
+    assert by_id[3]["alternatives"] == [["THREE.!", "THREE.!!"]]
+    assert by_id[1]["alternatives"] == [[]]
+
+
+def test_two_long_documents_of_two_models_take_turns(scheduler: Scheduler) -> None:
+    long = "\n".join(f"Sentence {number}." for number in range(3 * BATCH))
+    scheduler.add(translate(1, long))
+    scheduler.add(translate(2, long, model="es-en"))
+    scheduler.step()
+    scheduler.step()
+    assert len(scheduler.models["en-es"].batches) == len(scheduler.models["es-en"].batches) == 1
+
+
+def test_a_mistake_fails_its_own_request_only(scheduler: Scheduler, sent: list[dict[str, Any]]) -> None:
+    scheduler.add(translate(1, "good."))
+    scheduler.add(translate(2, "forbidden."))
+    run(scheduler)
+    by_id = {message["id"]: message for message in sent}
+    assert by_id[1]["result"]["translations"] == ["GOOD."]
+    assert by_id[2] == {"id": 2, "error": "a text is forbidden", "status": 400}
+
+
+def test_half_a_surrogate_pair_and_too_many_sentences_are_refused(
+    scheduler: Scheduler, sent: list[dict[str, Any]]
+) -> None:
+    scheduler.add(translate(1, "half \ud83d"))
+    scheduler.add(translate(2, "\n".join(["A sentence."] * 501)))
+    scheduler.add(translate(3, "text.", model="nobody"))
+    assert [message["status"] for message in sent] == [400, 413, 400]
+    assert not scheduler.busy
+
+
+def test_a_bug_says_nothing_of_the_text(
+    scheduler: Scheduler, sent: list[dict[str, Any]], caplog: pytest.LogCaptureFixture
+) -> None:
+    scheduler.add({"id": 1, "kind": "bug", "model": "en-es", "payload": {"secret": "my diary"}})
+    scheduler.add(translate(2, "broken diary."))
+    run(scheduler)
+    assert [message["status"] for message in sent] == [500, 500]
+    assert "RuntimeError" in caplog.text
+    assert "_bug" in caplog.text
+    assert "diary" not in caplog.text + str(sent)
+
+
+def test_streams_advance_beside_translations_and_end_when_cancelled(
+    scheduler: Scheduler, sent: list[dict[str, Any]]
+) -> None:
+    scheduler.add({"id": 1, "kind": "count", "model": "en-es", "payload": {"to": 10}})
+    scheduler.step()
+    scheduler.add(translate(2, "hello."))
+    scheduler.step()
+    assert [message.get("part") for message in sent if message["id"] == 1] == [0, 1]
+    assert any(message["id"] == 2 for message in sent)
+    scheduler.add({"cancel": 1})
+    assert not scheduler.busy
+
+
+def test_a_cancelled_document_is_not_translated_further(scheduler: Scheduler, sent: list[dict[str, Any]]) -> None:
+    scheduler.add(translate(1, "\n".join(["A sentence."] * 300)))
+    scheduler.step()
+    scheduler.add({"cancel": 1})
+    run(scheduler)
+    assert len(scheduler.models["en-es"].batches) == 1
+    assert not sent
