@@ -14,6 +14,7 @@ from dragoman.tasks import planning
 from dragoman.tasks.configuration import TrainingConfiguration
 from dragoman.tasks.planning import Speed
 from tests.cli.running import Run
+from tests.drawn_images import write_folder
 from tests.tasks.models import PAIRS, pairs_file, write_pairs
 
 STEP = {64: 0.01, 128: 0.04, 256: 0.2}  # seconds, by depth
@@ -110,3 +111,16 @@ def test_mistakes_are_told_in_one_line(arguments: list[Any], expected: str, run:
     assert (done.code, done.out) == (2, "")
     assert expected in done.err
     assert len(done.err.splitlines()) == 1
+
+
+def test_images_are_counted_as_images(run: Run, measured: list[TrainingConfiguration], tmp_path: Path) -> None:
+    """Tokens of an image are patches, which nobody counts."""
+    write_folder(tmp_path / "digits", 60)
+    done = run("plan", tmp_path / "digits", "--task", "image-classification")
+    assert done.code == 0, done.err
+    assert "images/s" in done.out
+    assert "tokens/s" not in done.out
+    count = int(re.search(r"(\d+) images to train on", done.out)[1])  # type: ignore[index]
+    rows = [[cell.strip() for cell in line.strip("│").split("│")] for line in done.lines if "MB │" in line]
+    epochs = {row[0]: row[2] for row in rows}
+    assert epochs["small"] == f"{count / 2:,.0f}"  # an epoch takes 100 steps of 0.01 s and a second of validation

@@ -81,7 +81,7 @@ def blocks(w: Weights, c: Any, sequences: list[torch.Tensor], causal: bool) -> l
 def pooled(w: Weights, pooling: str, rows: torch.Tensor) -> torch.Tensor:
     if pooling == "none":
         return rows
-    if pooling == "class_token":
+    if pooling in ("class_token", "last"):
         return rows[-1:]
     if pooling == "attention":
         return ((rows @ w["pooling.query"]).softmax(dim=0) @ rows)[None]
@@ -92,7 +92,7 @@ def encoder_outputs(w: Weights, c: EncoderConfiguration, sequences: list[Array])
     read = [embedded(w, c, rows) for rows in sequences]
     if c.pooling == "class_token":
         read = [torch.cat((rows, w["class_token"][None])) for rows in read]
-    x = torch.cat([pooled(w, c.pooling, rows) for rows in blocks(w, c, read, causal=False)])
+    x = torch.cat([pooled(w, c.pooling, rows) for rows in blocks(w, c, read, causal=c.causal)])
     return F.linear(x, w["output.weights"].T, w["output.biases"])
 
 
@@ -139,6 +139,19 @@ def test_an_encoder(pooling: Any, block: Any, kind: str, dtype: Any, seed: int, 
     inputs = {"vocabulary": VOCABULARY} if kind == "labels" else {"inputs": INPUTS}
     sizes = {"depth": DEPTH, "perceptron_depth": 5, "heads": 2, "layers": 2, "outputs": OUTPUTS}
     configuration = EncoderConfiguration(**sizes, **inputs, pooling=pooling, block=block)
+    compare(Encoder(configuration, dtype=dtype), encoder_outputs, sequences_of(seed, lengths, kind, dtype), dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("kind", ["labels", "rows"])
+@pytest.mark.parametrize("block", ["post", "pre"])
+@settings(max_examples=4)
+@given(seed=st.integers(0, 99), lengths=ragged)
+def test_a_causal_encoder_with_its_last_row(block: Any, kind: str, dtype: Any, seed: int, lengths: list[int]) -> None:
+    """The forecasting Transformer."""
+    inputs = {"vocabulary": VOCABULARY} if kind == "labels" else {"inputs": INPUTS}
+    sizes = {"depth": DEPTH, "perceptron_depth": 5, "heads": 2, "layers": 2, "outputs": OUTPUTS}
+    configuration = EncoderConfiguration(**sizes, **inputs, pooling="last", causal=True, block=block)
     compare(Encoder(configuration, dtype=dtype), encoder_outputs, sequences_of(seed, lengths, kind, dtype), dtype)
 
 

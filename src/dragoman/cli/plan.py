@@ -87,7 +87,7 @@ def plan(
         found = {"corpus": corpus.name, "parts": parts, "vocabularies": vocabularies, "budget_seconds": seconds}
         typer.echo(json.dumps(found | {"presets": presets}, ensure_ascii=False, indent=2))
         return
-    _print_speeds(speeds, seconds, screen)
+    _print_speeds(speeds, seconds, screen, parts["training"] if chosen.reads_images else None)
     command = ["dragoman", "train", *files]
     within = budget or given["stopping"]["budget"]
     for option, value in (
@@ -105,17 +105,19 @@ def plan(
     hint(screen, f"Next: {shlex.join(command)}")
 
 
-def _print_speeds(speeds: dict[str, Speed], seconds: float, screen: Console) -> None:
+def _print_speeds(speeds: dict[str, Speed], seconds: float, screen: Console, images: int | None) -> None:
+    """Print a table of presets. images: those of an epoch, where samples are images and nobody counts tokens."""
     from dragoman.training.stopping import format_time
 
     table = new_table(screen, f"On this machine, within {format_time(seconds)}")
-    for heading in ("preset", "parameters", "tokens/s", "memory", "epoch time", "epochs"):
+    counted = "tokens/s" if images is None else "images/s"
+    for heading in ("preset", "parameters", counted, "memory", "epoch time", "epochs"):
         table.add_column(heading, justify="left" if heading == "preset" else "right", overflow="fold")
     for name, speed in speeds.items():
         table.add_row(
             name,
             f"{speed.parameters:,}",
-            f"{speed.tokens_per_second:,.0f}",
+            f"{speed.tokens_per_second if images is None else images / speed.epoch_seconds:,.0f}",
             f"{speed.memory / 2**20:,.0f} MB",
             format_time(speed.epoch_seconds),
             f"{speed.steps_within(seconds) / speed.steps_per_epoch:.1f}",
