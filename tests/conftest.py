@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.skips import SkipList, expected_skips
+
 settings.register_profile(
     "dragoman", deadline=None, derandomize=True, max_examples=25, suppress_health_check=[HealthCheck.too_slow]
 )
@@ -28,6 +30,11 @@ SOURCES = {
     "C": "custom-net sheet",
     "L": "lecture",
 }
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):  # the process that reports
+        config.pluginmanager.register(SkipList(expected_skips()))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
