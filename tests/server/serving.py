@@ -1,0 +1,85 @@
+"""A real server in processes of its own, for tests."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+START = 90  # seconds in which a server is ready, on a busy machine
+
+
+class Served:
+    """A running `dragoman serve`."""
+
+    def __init__(self, process: subprocess.Popen[str], lines: list[str], url: str) -> None:
+        self.process, self.lines, self.url = process, lines, url
+        self.client = httpx.Client(base_url=url, timeout=60)
+
+    def translate(self, q: Any, **fields: Any) -> httpx.Response:
+        return self.client.post("/translate", json={"q": q, "source": "en", "target": "es", **fields})
+
+    def workers(self) -> list[int]:
+        """The processes that run models."""
+        found = []
+        for place in Path("/proc").glob("[0-9]*"):
+            try:
+                stat = (place / "stat").read_text()
+            except OSError:
+                continue
+            state, parent = stat.rpartition(")")[2].split()[:2]
+            if int(parent) == self.process.pid and state != "Z":
+                found.append(int(place.name))
+        return found
+
+    def signal(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+    def log(self) -> str:
+        return "".join(self.lines)
+
+
+@contextmanager
+def served(*arguments: str | Path, ready: bool = True, **environment: str) -> Iterator[Served]:
+    """Run `dragoman serve` on a free port until it is ready."""
+    command = [sys.executable, "-m", "dragoman", "serve", *map(str, arguments), "--port", "0"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, **environment})
+    lines: list[str] = []
+    reading = threading.Thread(target=_read, args=(process, lines), daemon=True)
+    reading.start()
+    try:
+        yield Served(process, lines, _address(process, lines))
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+        reading.join(10)
+        assert process.stderr is not None
+        process.stderr.close()
+
+
+def _read(process: subprocess.Popen[str], lines: list[str]) -> None:
+    assert process.stderr is not None
+    for line in process.stderr:
+        lines.append(line)
+
+
+def _address(process: subprocess.Popen[str], lines: list[str]) -> str:
+    until = time.monotonic() + START
+    while time.monotonic() < until:
+        if found := re.search(r" at (http://\S+)", " ".join("".join(lines).split())):
+            return found[1]
+        if process.poll() is not None:
+            break
+        time.sleep(0.05)
+    raise AssertionError(f"the server did not start: {''.join(lines)}")

@@ -1,0 +1,142 @@
+"""What every request goes through: sizes, times, rates, headers, and a log that holds no text."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from dragoman.errors import ConfigurationError
+from dragoman.server.errors import BadRequest, Forbidden, TooMany
+from dragoman.server.limits import Limits, Rates
+from dragoman.server.settings import ServerSettings, read_keys
+
+SETTINGS = ServerSettings(body_bytes=100, slow=0.2, buffered_bytes=150)
+
+
+async def echo(scope: Any, receive: Any, send: Any) -> None:
+    body = (await receive())["body"]
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-security-policy", b"own")]})
+    await send({"type": "http.response.body", "body": body})
+
+
+def parts(*bodies: bytes, pause: float = 0.0) -> Callable[[], Awaitable[dict[str, Any]]]:
+    left = list(bodies)
+
+    async def receive() -> dict[str, Any]:
+        await asyncio.sleep(pause)
+        if not left:
+            await asyncio.sleep(3600)
+        return {"type": "http.request", "body": left.pop(0), "more_body": bool(left)}
+
+    return receive
+
+
+def request(
+    app: Limits, receive: Any, query: bytes = b"", address: str = "1.2.3.4"
+) -> tuple[int, dict[str, str], bytes]:
+    sent: list[dict[str, Any]] = []
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": "POST", "path": "/x", "query_string": query, "client": (address, 1)}
+    asyncio.run(app(scope, receive, send))
+    headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+    return sent[0]["status"], headers, b"".join(message.get("body", b"") for message in sent[1:])
+
+
+def test_a_request_in_parts_arrives_whole() -> None:
+    status, _, body = request(Limits(echo, SETTINGS), parts(b"one ", b"two ", b"three"))
+    assert (status, body) == (200, b"one two three")
+
+
+def test_security_headers_are_added_and_those_of_a_route_kept() -> None:
+    _, headers, _ = request(Limits(echo, SETTINGS), parts(b""))
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["x-frame-options"] == "DENY"
+    assert headers["content-security-policy"] == "own"
+
+
+@pytest.mark.parametrize("bodies", [(101 * b"x",), (60 * b"x", 60 * b"x")])
+def test_a_large_request_is_refused(bodies: tuple[bytes, ...]) -> None:
+    status, headers, body = request(Limits(echo, SETTINGS), parts(*bodies))
+    assert status == 413
+    assert json.loads(body) == {"error": "the request has more than 100 bytes"}
+    assert headers["connection"] == "close"  # the rest of it is not read
+
+
+def test_a_request_that_trickles_in_is_given_up() -> None:
+    status, _, body = request(Limits(echo, SETTINGS), parts(*[b"x"] * 20, pause=0.05))
+    assert status == 408
+    assert "did not arrive within 0.2 s" in json.loads(body)["error"]
+
+
+def test_all_requests_together_have_a_limit() -> None:
+    """Memory is bounded though each request is small."""
+    app, answers = Limits(echo, SETTINGS), list[int]()
+
+    async def together() -> None:
+        async def one() -> None:
+            async def send(message: dict[str, Any]) -> None:
+                if message["type"] == "http.response.start":
+                    answers.append(message["status"])
+
+            scope = {"type": "http", "method": "POST", "path": "/x", "query_string": b""}
+            await app(scope, parts(60 * b"x", b"", b"", pause=0.02), send)
+
+        await asyncio.gather(*(one() for _ in range(4)))
+
+    asyncio.run(together())
+    assert sorted(answers) == [200, 200, 503, 503]
+    assert request(app, parts(b"later"))[0] == 200  # what they held is given back
+
+
+def test_one_address_may_send_so_many_requests_a_minute() -> None:
+    app = Limits(echo, replace(SETTINGS, rate=3))
+    assert [request(app, parts(b""))[0] for _ in range(4)] == [200, 200, 200, 429]
+    assert request(app, parts(b""), address="5.6.7.8")[0] == 200
+    status, headers, body = request(app, parts(b""))
+    assert json.loads(body)["error"].startswith("Slowdown:")
+    assert int(headers["retry-after"]) > 0
+
+
+def test_addresses_are_forgotten_before_they_fill_the_memory() -> None:
+    rates = Rates(1)
+    for number in range(20_000):
+        rates.check(str(number))
+    assert len(rates._left) <= 10_000
+    with pytest.raises(TooMany):
+        rates.check("19999")
+
+
+def test_the_log_holds_no_text_unless_asked(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "dragoman.access")
+    request(Limits(echo, SETTINGS), parts(b"my diary"), b"q=my+diary")
+    assert "POST other 200" in caplog.text
+    assert "diary" not in caplog.text
+    request(Limits(echo, replace(SETTINGS, log_text=True)), parts(b"my diary"))
+    assert "my diary" in caplog.text
+
+
+def test_keys(tmp_path: Any) -> None:
+    file = tmp_path / "keys"
+    file.write_text("# ours\n alpha \n\nbeta\n")
+    keys = read_keys(file, "gamma,delta")
+    assert keys == {"alpha", "beta", "gamma", "delta"}
+    settings = ServerSettings(keys=keys)
+    settings.check_key("gamma")
+    ServerSettings().check_key(None)
+    with pytest.raises(Forbidden, match="Invalid API key"):
+        settings.check_key("wrong")
+    for missing in (None, "", 5):
+        with pytest.raises(BadRequest, match="api_key"):
+            settings.check_key(missing)
+    file.write_text("# nothing\n")
+    with pytest.raises(ConfigurationError, match="holds no API key"):
+        read_keys(file, None)
