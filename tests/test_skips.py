@@ -44,8 +44,8 @@ def test_skips_are_compared(tmp_path: Path, expected: set[str], ci: str, process
     root = str(Path(__file__).parents[1])
     (tmp_path / "conftest.py").write_text(CONFTEST.format(root=root, expected=expected))
     (tmp_path / "test_some.py").write_text(TESTS)
-    command = [sys.executable, "-m", "pytest", "-q", "-n", str(processes), "-p", "no:cacheprovider"]
-    environment = {**os.environ, "CI": ci}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "xdist", "-n", str(processes), "-p", "no:cacheprovider"]
+    environment = {**os.environ, "CI": ci, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == code, done.stdout
     assert said in done.stdout

@@ -101,7 +101,7 @@ def test_one_address_may_send_so_many_requests_a_minute() -> None:
     app = Limits(echo, replace(SETTINGS, rate=3))
     assert [request(app, parts(b""))[0] for _ in range(4)] == [200, 200, 200, 429]
     assert request(app, parts(b""), address="5.6.7.8")[0] == 200
-    status, headers, body = request(app, parts(b""))
+    _, headers, body = request(app, parts(b""))
     assert json.loads(body)["error"].startswith("Slowdown:")
     assert int(headers["retry-after"]) > 0
 
