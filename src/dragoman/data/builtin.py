@@ -14,17 +14,18 @@ HELD_OUT = ("The plant is green.",)  # sources of phrases that belong to the tes
 
 @dataclass(frozen=True)
 class BuiltIn:
-    """Sentence pairs, and the sources that always go to the testing part."""
+    """Sentence pairs, the sources that always go to the testing part, and the languages of both sides."""
 
     name: str
     pairs: list[tuple[str, str]]
     held_out: tuple[str, ...] = ()
+    languages: tuple[str, str] | None = None
 
 
 def built_in(name: str) -> BuiltIn:
     """Return a built-in corpus: phrases (English-Spanish, from a grammar), or a toy task: copy, reverse, sort, add."""
     if name == "phrases":
-        return BuiltIn(name, phrases(), HELD_OUT)
+        return BuiltIn(name, phrases(), HELD_OUT, ("en", "es"))
     if name not in NAMES:
         raise ConfigurationError(f"unknown built-in corpus '{name}'; available: {', '.join(NAMES)}")
     return BuiltIn(name, toy_texts(name))  # type: ignore[arg-type]

@@ -22,6 +22,7 @@ from dragoman.training.workers import physical_cores
 LONGEST_WARM_UP = 1000
 SMALLER = {"large": "medium", "medium": "small"}
 PATHS = ("start.model", "start.vectors.source", "start.vectors.target")
+RENAMED = ("files", "languages")  # of the data: names of what stays the same
 MAY_CHANGE = ("out", "threads", "stopping", "checkpoints", "progress")  # when a training is resumed
 
 
@@ -137,7 +138,7 @@ def decided_before(saved: TrainingConfiguration) -> Settings:
 def check_resume(asked: TrainingConfiguration, saved: TrainingConfiguration, place: str) -> TrainingConfiguration:
     """The saved configuration with this time's stopping rules; an error when it is that of another training.
 
-    Files may have new names: the caller has compared their contents.
+    Files and languages may have new names: the caller has compared what is read.
     """
     changed = [
         f"{name} = {then!r} then, {now!r} now"
@@ -154,13 +155,14 @@ def check_resume(asked: TrainingConfiguration, saved: TrainingConfiguration, pla
         limits = {name: getattr(saved.stopping, name) for name in ("epochs", "steps")}
         stopping = stopping.model_copy(update=limits)
     kept = {name: getattr(asked, name) for name in MAY_CHANGE}
-    data = saved.data.model_copy(update={"files": asked.data.files})
+    renamed = {name: getattr(asked.data, name) for name in RENAMED if getattr(asked.data, name, None) is not None}
+    data = saved.data.model_copy(update=renamed)
     threads = asked.threads or saved.threads
     return saved.model_copy(update=kept | {"stopping": stopping, "threads": threads, "data": data})
 
 
 def _same(name: str, now: Any, then: Any) -> bool:
-    if name == "data.files":
+    if name.removeprefix("data.") in RENAMED:
         return True
     if name in PATHS and then is not None:
         return Path(now).resolve() == Path(then).resolve()

@@ -3,9 +3,11 @@
 model.json               format version, task, the network's configuration, data, parts, how training went
 weights.safetensors      the best weights so far, replaced whole
 FIELD-tokenizer.json     the encoder of each field (also FIELD-classes.json, FIELD-scaler.json)
+languages.json           of a translator: what tells its languages apart (data/language_id.py)
 configuration.toml       the resolved configuration of its training
 history.jsonl            one line for every evaluation
 testing.*                the samples it was not trained on, for `dragoman evaluate`
+golden.jsonl             some of them with the answers of the finished model (tasks/golden.py)
 checkpoints/             what `dragoman train` resumes from; not needed to predict
 """
 
@@ -17,7 +19,7 @@ import json
 import os
 import shlex
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -89,6 +91,7 @@ class ModelMetadata(Configuration):
     seed: int = 0
     data: DataMetadata = DataMetadata()
     encoders: dict[str, str] = Field(default_factory=dict)  # SHA-256 of each file; none before there were checksums
+    files: dict[str, str] = Field(default_factory=dict)  # SHA-256 of what the task adds, by the name of the file
     training: Annotated[dict[str, Any], AfterValidator(_checked)] = Field(default_factory=dict)  # see TrainingMetadata
 
 
@@ -224,6 +227,7 @@ def check_size(metadata: ModelMetadata, directory: Path) -> None:
 def check_files(metadata: ModelMetadata, directory: Path) -> None:
     """Raise an error that names the first file that is missing or damaged."""
     load_encoders(metadata, directory)
+    load_files(metadata, directory)
     if not _just_begun(metadata, directory):
         load_network(metadata, directory)
 
@@ -289,6 +293,34 @@ def load_encoders(metadata: ModelMetadata, directory: Path) -> Encoders:
         if size != wanted:
             raise FileFormatError(f"{directory}: its encoders give {name} = {size}, its network has {wanted}")
     return encoders
+
+
+def text_checksums(files: Mapping[str, str]) -> dict[str, str]:
+    """By name, of the files that `save_files` writes."""
+    return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in files.items()}
+
+
+def save_files(files: Mapping[str, str], directory: Path) -> None:
+    for name, text in files.items():
+        replace_file(directory / name, text)
+
+
+def load_files(metadata: ModelMetadata, directory: Path) -> dict[str, str]:
+    """The texts of the files that the task adds, by name."""
+    with advised(directory):
+        return {name: _load_file(directory, name, checksum) for name, checksum in metadata.files.items()}
+
+
+def _load_file(directory: Path, name: str, checksum: str) -> str:
+    path = directory / Path(name).name
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        missing = isinstance(error, FileNotFoundError)
+        raise FileFormatError(f"{path} is missing" if missing else f"{path} cannot be read: {error}") from None
+    if hashlib.sha256(data).hexdigest() != checksum:
+        raise FileFormatError(f"{path} is damaged: it does not match its checksum in model.json")
+    return data.decode("utf-8", "replace")
 
 
 def save_configuration(settings: Configuration, directory: Path) -> None:

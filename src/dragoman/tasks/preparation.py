@@ -31,6 +31,7 @@ class Preparation:
     base     the model that is fine-tuned, or None
     speed    measured to plan a time budget, or None
     damaged  what is wrong with model.json, if it has to be written again
+    files    texts that the task adds to the model directory, by name
     """
 
     def __init__(
@@ -48,6 +49,8 @@ class Preparation:
         self.damaged: str | None = None
         self._check_asked()
         self.saved = self._saved()
+        if self.saved is not None:
+            self.asked = self.task.resumed(self.asked, self.saved)
         start = self.asked.start.model
         self.base = None if start is None else self.task.load(Path(start))
         self.corpus = self.task.open_corpus(self.task.data_settings(self.asked, self.base), given.get("data"))
@@ -57,6 +60,7 @@ class Preparation:
             kept = self.settings.start.model_copy(update={"replay": replayed})
             self.settings = self.settings.model_copy(update={"start": kept})
         self.network = self._network()
+        self.files = self.task.files(self.dataset, self.corpus, self.base)
         self._report_plan()
 
     def _check_asked(self) -> None:
@@ -184,6 +188,7 @@ class Preparation:
             seed=settings.seed,
             data=data,
             encoders=directory_of.encoder_checksums(self.dataset.encoders),
+            files=directory_of.text_checksums(self.files),
             **self.task.describe(self.dataset, self.corpus, self.base),
         )
 

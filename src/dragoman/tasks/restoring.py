@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import tempfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,18 @@ def restore_encoders(metadata: ModelMetadata, directory: Path, encoders: Encoder
             replace_file(path, made)
             tell(f"{damage}; restored from the data")
     return {field: file_digest(directory_of.encoder_path(directory, field, each)) for field, each in encoders.items()}
+
+
+def restore_files(metadata: ModelMetadata, directory: Path, files: Mapping[str, str], tell: Tell) -> None:
+    """Write what the task adds again, where it is missing, damaged or not what the data give now."""
+    made = directory_of.text_checksums(files)
+    for name, text in files.items():
+        path = directory / name
+        if path.is_file() and file_digest(path) == made[name]:
+            continue
+        if name in metadata.files and not (path.is_file() and file_digest(path) == metadata.files[name]):
+            tell(f"{path} is {'damaged' if path.exists() else 'missing'}; restored from the data")
+        replace_file(path, text)
 
 
 def check_same_samples(directory: Path, dataset: Dataset, task: Task, name: str) -> None:

@@ -87,6 +87,10 @@ class Task(ABC):
         """The data settings, as the model that is fine-tuned (`base`) allows them."""
         return asked.data
 
+    def resumed(self, asked: TrainingConfiguration, saved: TrainingConfiguration) -> TrainingConfiguration:
+        """What is asked for, with what need not be said again when a training is resumed."""
+        return asked
+
     @abstractmethod
     def prepare(self, corpus: Any, asked: TrainingConfiguration, base: Any = None) -> Dataset:
         """The samples as numbers, with the encoders of the model that is fine-tuned (`base`), if there is one."""
@@ -219,6 +223,18 @@ class Task(ABC):
     def describe(self, dataset: Dataset, corpus: Any, base: Any) -> dict[str, Any]:
         """What model.json says besides what all tasks say."""
         return {}
+
+    def files(self, dataset: Dataset, corpus: Any, base: Any) -> dict[str, str]:
+        """Texts that the model directory keeps besides what all tasks keep, by the names of their files."""
+        return {}
+
+    def golden_inputs(self, dataset: Dataset) -> list[Any]:
+        """Some samples, as JSON, that a finished model answers, so that a copy of it can be checked; or none."""
+        return []
+
+    def golden_answers(self, model: Any, inputs: Sequence[Any]) -> list[Any]:
+        """What a model answers to `golden_inputs`, as JSON: the same each time."""
+        return []
 
     def properties(self, metadata: Any) -> dict[str, str]:
         """What `dragoman inspect` says of a model besides what it says of all."""

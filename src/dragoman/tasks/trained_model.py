@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 from dragoman.data.schema import Encoders
 from dragoman.errors import ConfigurationError, DataError
 from dragoman.tasks import model as directory_of
+from dragoman.tasks.golden import kept_answers
 from dragoman.tasks.task import wrong_command
 
 
@@ -19,6 +21,7 @@ class TrainedModel:
     network: Any
     encoders: Encoders
     metadata: Any
+    files: Mapping[str, str] = MappingProxyType({})  # texts that the task adds to the directory, by name
     directory: Path | None = None
 
     def __init__(self, network: Any, encoders: Encoders, metadata: Any) -> None:
@@ -49,6 +52,7 @@ class TrainedModel:
             raise ConfigurationError(wrong_command(place, metadata.task))
         network = directory_of.load_network(metadata, place)  # first: it refuses impossible sizes
         model = cls(network, directory_of.load_encoders(metadata, place), metadata)
+        model.files = directory_of.load_files(metadata, place)
         model.directory = place
         return model
 
@@ -56,11 +60,16 @@ class TrainedModel:
         """Save all that is needed to predict. Weights that are not finite are refused before anything is written."""
         place = Path(directory)
         directory_of.check_weights(self.network, place)
+        checksums = {
+            "encoders": directory_of.encoder_checksums(self.encoders),
+            "files": directory_of.text_checksums(self.files),
+        }
         try:
             place.mkdir(parents=True, exist_ok=True)
-            directory_of.save_encoders(self.encoders, place)
-            directory_of.save_network(self.network, place)
-            checksums = directory_of.encoder_checksums(self.encoders)
-            directory_of.save_metadata(self.metadata.model_copy(update={"encoders": checksums}), place)
+            with kept_answers(self.directory, place):
+                directory_of.save_encoders(self.encoders, place)
+                directory_of.save_files(self.files, place)
+                directory_of.save_network(self.network, place)
+            directory_of.save_metadata(self.metadata.model_copy(update=checksums), place)
         except OSError as error:
             raise DataError(f"{place} could not be written: {error}") from None

@@ -13,12 +13,12 @@ import numpy as np
 from dragoman.engines.compute import fast_compute
 from dragoman.graph import Array
 from dragoman.networks import Network
-from dragoman.tasks import components, decisions
+from dragoman.tasks import components, decisions, golden
 from dragoman.tasks import model as directory_of
 from dragoman.tasks.configuration import TrainingConfiguration, configuration
 from dragoman.tasks.locking import locked
 from dragoman.tasks.preparation import Preparation
-from dragoman.tasks.restoring import load_best, restore_encoders
+from dragoman.tasks.restoring import load_best, restore_encoders, restore_files
 from dragoman.training import Callback, Checkpoints, History, Outcome, Validation
 from dragoman.training.budget import BudgetPlan
 from dragoman.training.checkpoints import average, explain_write_errors
@@ -63,6 +63,7 @@ class ModelTraining:
         self.network, self.speed, self.damaged = prepared.network, prepared.speed, prepared.damaged
         self.task = prepared.task
         self.model = self.task.model(self.network, self.dataset.encoders, prepared.metadata())
+        self.model.files = prepared.files
         self.best: Array | None = None  # theta of the best evaluation, when there is no directory for it
 
     def run(self) -> tuple[Any, Outcome]:
@@ -84,6 +85,7 @@ class ModelTraining:
         with explain_write_errors(out, "the model"):
             if fresh:
                 directory_of.save_encoders(self.dataset.encoders, out)
+                directory_of.save_files(self.model.files, out)
                 self.task.save_testing(self.dataset, out)
                 directory_of.save_metadata(self.model.metadata, out)
             else:
@@ -91,11 +93,14 @@ class ModelTraining:
             directory_of.save_configuration(self.settings, out)  # last: a directory with it can be resumed
 
     def _restore_directory(self, out: Path) -> None:
-        """Make encoders and model.json again where they are missing or damaged."""
+        """Make encoders, other files and model.json again where they are missing or damaged."""
         metadata = self.model.metadata
         saved = metadata.model_copy(update={"encoders": {}}) if self.damaged else directory_of.load_metadata(out)
         checksums = restore_encoders(saved, out, self.dataset.encoders, self.watch.notice)
         self.model.metadata = metadata.model_copy(update={"encoders": checksums})
+        restore_files(saved, out, self.model.files, self.watch.notice)
+        if saved.files != metadata.files:  # other languages are named, or a version learns them otherwise
+            directory_of.save_metadata(self.model.metadata.model_copy(update={"training": saved.training}), out)
         if self.damaged:
             directory_of.save_metadata(self.model.metadata, out)
             self.watch.notice(f"{self.damaged}; restored from the configuration and the data")
@@ -154,6 +159,7 @@ class ModelTraining:
         if self.out is None:
             self.best = network.theta.values.copy()
         else:
+            golden.remove(self.out)  # they are those of the weights before
             directory_of.save_network(self.network, self.out)
 
     def _average_checkpoints(self, training: Training) -> None:
@@ -191,6 +197,8 @@ class ModelTraining:
         self.model.directory = self.out
         if self.out is not None:
             with explain_write_errors(self.out, "the model"):
+                if outcome.finished and (outcome.records or not golden.are_in(self.out)):
+                    golden.write(self.task, self.model, self.dataset, self.out)
                 directory_of.save_metadata(self.model.metadata, self.out)
 
     def _compared(self, base: Any, outcome: Outcome) -> list[dict[str, Any]]:

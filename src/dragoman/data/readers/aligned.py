@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
 
+from dragoman.data.language_codes import languages_of_extensions
 from dragoman.data.readers.layout import Format, Layout
 from dragoman.data.records import ReadErrors, Record, make_record
 from dragoman.data.source import Line, Source
@@ -62,4 +63,10 @@ def _different_length(two: list[Source], first: Line | None, second: Line | None
     )
 
 
-ALIGNED = Format("aligned", (), ("pairs", "labelled"), read_aligned)
+def aligned_languages(source: Source) -> tuple[str, str] | None:
+    """en and es of train.en,train.es; None for other extensions."""
+    two = parts(source)
+    return languages_of_extensions(two[0].extension, two[1].extension) if len(two) == 2 else None
+
+
+ALIGNED = Format("aligned", (), ("pairs", "labelled"), read_aligned, aligned_languages)

@@ -105,12 +105,16 @@ Reader = Callable[[Source, Layout, ReadErrors], Iterator[Record]]
 
 @dataclass(frozen=True)
 class Format:
-    """A file format: its extensions, the kinds of record it can hold, and its reader."""
+    """A file format: its extensions, the kinds of record it can hold, and its reader.
+
+    languages  finds the languages of the first pair, in formats that name them
+    """
 
     name: str
     extensions: tuple[str, ...]
     kinds: tuple[Kind, ...]
     read: Reader
+    languages: Callable[[Source], tuple[str, str] | None] | None = None
 
 
 class Unusable(Exception):

@@ -41,6 +41,19 @@ def read_tmx(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[R
         raise DataError(f"{source.shown} is empty; expected at least one unit <tu>")
 
 
+def tmx_languages(source: Source) -> Languages | None:
+    """The languages of the first unit that has two."""
+    header_language = ""
+    for name, element in xml_units(source, "tmx", units=("tu",), context=("header",)):
+        if name == "header":
+            header_language = element.get("srclang", "")
+            continue
+        variants = (node for node in element if isinstance(node.tag, str) and node.tag.rpartition("}")[2] == "tuv")
+        if found := _first_languages([_language(node) for node in variants], header_language):
+            return found
+    return None
+
+
 def _language(node: Any) -> str:
     return str(node.get(XML_LANG) or node.get("lang") or "")
 
@@ -70,4 +83,4 @@ def _pairs(
                 yield record
 
 
-TMX = Format("tmx", ("tmx",), ("pairs",), read_tmx)
+TMX = Format("tmx", ("tmx",), ("pairs",), read_tmx, tmx_languages)

@@ -45,6 +45,14 @@ def read_xliff(source: Source, layout: Layout, problems: ReadErrors) -> Iterator
         raise DataError(f"{source.shown} is empty; expected at least one <trans-unit> or <segment>")
 
 
+def xliff_languages(source: Source) -> tuple[str, str] | None:
+    """The languages of the first <file> (XLIFF 1) or of the root (XLIFF 2); None if the target has none."""
+    for _, element in xml_units(source, "xliff", units=(), context=("xliff", "file")):
+        if found := _languages(element):
+            return found if found[1] else None
+    return None
+
+
 def _texts(unit: Any, element: Any) -> list[str]:
     if has_entities(element):
         raise Unusable("an XML entity that is not defined")
@@ -73,4 +81,4 @@ def _are_swapped(found: tuple[str, str], line: int, layout: Layout, source: Sour
     raise DataError(f"{source.shown}, line {line}: the languages are {' and '.join(found)}, not {wanted}")
 
 
-XLIFF = Format("xliff", ("xlf", "xliff"), ("pairs",), read_xliff)
+XLIFF = Format("xliff", ("xlf", "xliff"), ("pairs",), read_xliff, xliff_languages)

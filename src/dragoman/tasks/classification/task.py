@@ -13,6 +13,7 @@ from dragoman.data.schema import Encoders
 from dragoman.errors import ConfigurationError, DataError
 from dragoman.loss import CrossEntropy
 from dragoman.loss.index import Error, LogError
+from dragoman.tasks import golden
 from dragoman.tasks.classification.classifier import Classifier
 from dragoman.tasks.classification.settings import ClassifierMetadata, LabelData
 from dragoman.tasks.classification.text_task import TextTask
@@ -110,6 +111,12 @@ class Classification(TextTask):
     def describe(self, dataset: Dataset, corpus: Any, base: Any) -> dict[str, Any]:
         schema: Any = dataset.schema
         return {**super().describe(dataset, corpus, base), "separator": schema.separator}
+
+    def golden_inputs(self, dataset: Dataset) -> list[Any]:
+        return golden.some_texts(dataset, "text")
+
+    def golden_answers(self, model: Any, inputs: Sequence[Any]) -> list[Any]:
+        return [list(found.labels) for found in model.predict(list(inputs))]
 
 
 TASK = Classification()

@@ -19,7 +19,7 @@ from dragoman.data.token_stream import StreamSchema
 from dragoman.data.windows import TrackStream, Windows, WindowStream
 from dragoman.errors import ConfigurationError, FileFormatError
 from dragoman.networks import LANGUAGE_MODELS, Network
-from dragoman.tasks import components
+from dragoman.tasks import components, golden
 from dragoman.tasks.configuration import Settings, TrainingConfiguration
 from dragoman.tasks.language_model.corpus import TextCorpus, open_corpus
 from dragoman.tasks.language_model.generator import TextGenerator
@@ -30,6 +30,8 @@ from dragoman.tasks.task import Task
 from dragoman.training import Callback
 
 TESTING = "testing.txt.gz"
+PROMPT = 4  # words of a prompt whose continuation is kept ...
+GOLDEN = 16  # ... and tokens of the continuation
 SAMPLE = 200  # tokens of a sample that is shown while training
 
 
@@ -191,6 +193,16 @@ class LanguageModelling(Task):
             "texts": max(about["texts"], 1 if base is None else base.metadata.texts),
             "characters": about["characters"],
         }
+
+    def golden_inputs(self, dataset: Dataset) -> list[Any]:
+        """Prompts of a few words from the testing part; nothing, to go on from, where it has no line."""
+        text = next(dataset.text("testing"), "")  # type: ignore[attr-defined]
+        prompts = dict.fromkeys(" ".join(line.split()[:PROMPT]) for line in text.splitlines() if line.strip())
+        readable = [each for each in prompts if not dataset.encoders["text"].unknown_in([each])]
+        return golden.short_ones(readable) or [""]
+
+    def golden_answers(self, model: Any, inputs: Sequence[Any]) -> list[Any]:
+        return ["".join(model.generate(prompt, tokens=GOLDEN, temperature=0)) for prompt in inputs]
 
     def properties(self, metadata: Any) -> dict[str, str]:
         return {"tokens": metadata.tokenizer, "context": f"windows of {metadata.context} tokens"}

@@ -12,11 +12,12 @@ from typing import Any, ClassVar
 
 from dragoman.analysis.task_report import TaskReport
 from dragoman.data.dataset import Dataset
+from dragoman.data.readers.conll import SEPARATOR
 from dragoman.data.schema import Encoders
 from dragoman.data.tagged_words import TaggedWords
 from dragoman.errors import ConfigurationError, DataError, DragomanWarning
 from dragoman.networks import ENCODERS
-from dragoman.tasks import components
+from dragoman.tasks import components, golden
 from dragoman.tasks.configuration import Settings, TrainingConfiguration
 from dragoman.tasks.parts import FEWEST
 from dragoman.tasks.tagging.corpus import Corpus, open_corpus, read_sentences
@@ -144,6 +145,12 @@ class Tagging(Task):
     def describe(self, dataset: Dataset, corpus: Any, base: Any) -> dict[str, Any]:
         schema: Any = dataset.schema
         return {"maximum": schema.maximum}
+
+    def golden_inputs(self, dataset: Dataset) -> list[Any]:
+        return [text.split(SEPARATOR) for text in golden.some_texts(dataset, "sentence")]
+
+    def golden_answers(self, model: Any, inputs: Sequence[Any]) -> list[Any]:
+        return [list(found.tags) for found in model.predict(list(inputs))]
 
     def properties(self, metadata: Any) -> dict[str, str]:
         return {"tags": f"{metadata.network.outputs:,}", "at once": f"{metadata.maximum:,} word pieces"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -13,6 +13,7 @@ from typing import Any, get_args
 from dragoman.data.builtin import NAMES, BuiltIn, built_in
 from dragoman.data.cache import cached_dataset, file_digest
 from dragoman.data.dataset import Dataset
+from dragoman.data.language_codes import Languages, language_codes
 from dragoman.data.pair_encoding import SIDES, Encoding, Pairs
 from dragoman.data.readers import Layout, Reading, find_format, read_records
 from dragoman.data.readers.aligned import parts as named_files
@@ -26,16 +27,22 @@ from dragoman.tasks.parts import files_of, is_folder, refuse_splitting
 from dragoman.tasks.translation.settings import PairData
 
 Pair = tuple[str, str]
+CHOOSING = ("tmx", "xliff")  # formats that read the pairs of the languages that are given
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Sentence pairs, read lazily."""
+    """Sentence pairs, read lazily.
+
+    digest     of the contents and of how they are read
+    languages  the codes of source and target, if the settings or the files tell
+    """
 
     settings: PairData
-    digest: str  # of the contents and of how they are read
+    digest: str
     held_out: tuple[str, ...]
     pairs: Pairs
+    languages: Languages | None = None
 
     @property
     def name(self) -> str:
@@ -86,7 +93,7 @@ def open_corpus(settings: PairData, given: Mapping[str, Any] | None = None) -> C
         found = built_in(built_ins[0])
         if built_ins[0] in get_args(Task):  # its numbers are what is to be learned
             settings = settings.model_copy(update={"protect": False})
-        return Corpus(settings, _digest_of(found), found.held_out, found.pairs)
+        return Corpus(settings, _digest_of(found), found.held_out, found.pairs, settings.languages or found.languages)
     for name in settings.files:
         close = difflib.get_close_matches(name, NAMES, 1, 0.7)
         if close and "." not in name and not Path(name).exists():
@@ -100,7 +107,8 @@ def open_corpus(settings: PairData, given: Mapping[str, Any] | None = None) -> C
     for file in files:
         if not Path(file.name).exists():
             raise DataError(f"{file.name} does not exist; check the path")
-    return Corpus(settings, _digest([file_digest(Path(file.name)) for file in files], settings), (), FilePairs(reading))
+    digest = _digest([file_digest(Path(file.name)) for file in files], settings, settings.files)
+    return Corpus(settings, digest, (), FilePairs(reading), settings.languages or _languages_of(settings))
 
 
 def _open_folder(settings: PairData) -> Corpus:
@@ -108,13 +116,26 @@ def _open_folder(settings: PairData) -> Corpus:
     files = files_of(settings.files[0])
     digests = [f"{name} {file_digest(path)}" for name, path in files.items()]
     pairs = {name: FilePairs(_reading(settings, str(path))) for name, path in files.items()}
-    return Corpus(settings, _digest(digests, settings), (), pairs)
+    digest = _digest(digests, settings, [str(path) for path in files.values()])
+    return Corpus(settings, digest, (), pairs, settings.languages)
 
 
-def _digest(contents: list[str], settings: PairData) -> str:
-    """One digest for what is read, and for how it is read."""
+def _languages_of(settings: PairData) -> Languages | None:
+    """The languages that the files name, if all name the same."""
+    found = set()
+    for name in settings.files:
+        source = Source(name, settings.encoding)
+        named = find_format(source, _layout(settings), settings.format).languages
+        found.add(None if named is None else language_codes(named(source)))
+    return found.pop() if len(found) == 1 else None
+
+
+def _digest(contents: list[str], settings: PairData, names: Sequence[str]) -> str:
+    """One digest for what is read, and for how it is read: languages count where they choose what is read."""
     counted_from_0 = settings.model_copy(update={"columns": zero_based(settings.columns)})  # as version 0.1.0 did
     dumped = counted_from_0.model_dump(mode="json")
+    if not any(_format_of(name, settings) in CHOOSING for name in names):
+        dumped["languages"] = None
     order = ("format", "columns", "header", "languages", "encoding", "on_bad_line")  # that of version 0.1.0
     how = json.dumps({name: dumped[name] for name in order}, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256("\n".join([*contents, how]).encode()).hexdigest()

@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from dragoman.data.language_codes import language_code
+from dragoman.errors import ConfigurationError
 from dragoman.networks.sizes import LONGEST
 from dragoman.tasks.configuration import DataSettings
 from dragoman.tasks.model import ModelMetadata
@@ -17,15 +19,26 @@ def _count_from_one(columns: tuple[int | str, int | str]) -> tuple[int | str, in
     return columns
 
 
+def _as_codes(languages: tuple[str, str]) -> tuple[str, str]:
+    try:
+        return language_code(languages[0]), language_code(languages[1])
+    except ConfigurationError as error:
+        raise ValueError(str(error)) from None
+
+
 Columns = Annotated[tuple[int | str, int | str], AfterValidator(_count_from_one)]
+Languages = Annotated[tuple[str, str], AfterValidator(_as_codes)]
 Length = Annotated[int, Field(ge=0, le=LONGEST)]
 
 
 class PairData(DataSettings):
-    """Where the pairs come from, and how they become labels."""
+    """Where the pairs come from, and how they become labels.
+
+    languages  codes of source and target, such as en and es; of TMX and XLIFF, those to read
+    """
 
     columns: Columns | None = None
-    languages: tuple[str, str] | None = None
+    languages: Languages | None = None
     split: Literal["source", "sample", "given"] = "source"
     vocabulary: tuple[int, int] | None = None
     joint: bool = False
@@ -38,4 +51,5 @@ class TranslatorMetadata(ModelMetadata):
 
     longest: tuple[Length, Length] = (64, 64)  # labels of the longest source and target trained on
     protect: bool = False
+    languages: Languages | None = None
     teaching: int = 1  # version of how it was taught stand-ins (data/augmentation.py)

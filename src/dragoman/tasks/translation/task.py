@@ -16,7 +16,7 @@ from dragoman.data.pair_encoding import LONGEST, SHORTEN, Encoding
 from dragoman.data.schema import Encoders
 from dragoman.errors import ConfigurationError, DragomanWarning
 from dragoman.networks import ARCHITECTURES, Network
-from dragoman.tasks import components
+from dragoman.tasks import components, golden
 from dragoman.tasks.configuration import Settings, TrainingConfiguration
 from dragoman.tasks.parts import check_enough, few_pairs
 from dragoman.tasks.recipes import TRANSLATION, TRANSLATION_BY_PRESET
@@ -24,6 +24,7 @@ from dragoman.tasks.task import Task, Tell
 from dragoman.tasks.translation import forgetting
 from dragoman.tasks.translation.corpus import Corpus, open_corpus, read_pairs
 from dragoman.tasks.translation.curves import dropout_for, enough_epochs, epochs_for, preset_for
+from dragoman.tasks.translation.languages import language_files, languages_of
 from dragoman.tasks.translation.replay import with_replay
 from dragoman.tasks.translation.settings import PairData, TranslatorMetadata
 from dragoman.tasks.translation.testing import load_testing, save_testing
@@ -59,6 +60,13 @@ class Translation(Task):
         """A base has stand-ins in its vocabulary, or has none."""
         data: Any = asked.data
         return data if base is None else data.model_copy(update={"protect": data.protect and base.metadata.protect})
+
+    def resumed(self, asked: TrainingConfiguration, saved: TrainingConfiguration) -> TrainingConfiguration:
+        """The languages stay what they were called."""
+        data, before = asked.data, saved.data
+        if not isinstance(data, PairData) or not isinstance(before, PairData) or data.languages is not None:
+            return asked
+        return asked.model_copy(update={"data": data.model_copy(update={"languages": before.languages})})
 
     def prepare(self, corpus: Any, asked: TrainingConfiguration, base: Any = None) -> Dataset:
         tokenizers = None if base is None else (base.source_tokenizer, base.target_tokenizer)
@@ -182,10 +190,26 @@ class Translation(Task):
     def describe(self, dataset: Dataset, corpus: Any, base: Any) -> dict[str, Any]:
         before = (0, 0) if base is None else base.metadata.longest
         longest = tuple(max(pair) for pair in zip(dataset.about["longest"], before, strict=True))
-        return {"longest": longest, "protect": corpus.settings.protect, "teaching": TEACHING}
+        return {
+            "longest": longest,
+            "protect": corpus.settings.protect,
+            "teaching": TEACHING,
+            "languages": languages_of(corpus, base),
+        }
+
+    def files(self, dataset: Dataset, corpus: Any, base: Any) -> dict[str, str]:
+        return language_files(dataset, languages_of(corpus, base), base)
+
+    def golden_inputs(self, dataset: Dataset) -> list[Any]:
+        return golden.some_texts(dataset, "source")
+
+    def golden_answers(self, model: Any, inputs: Sequence[Any]) -> list[Any]:
+        return [found.text for found in model.translations(list(inputs), DecodingOptions())]
 
     def properties(self, metadata: Any) -> dict[str, str]:
+        languages = metadata.languages
         return {
+            "languages": "not named; see --languages" if languages is None else " to ".join(languages),
             "longest": f"{metadata.longest[0]} source tokens, {metadata.longest[1]} target tokens",
             "protects": "numbers, addresses, placeholders" if metadata.protect else "nothing",
         }

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dragoman.batch import END, START, Batch
+from dragoman.data.language_id import LanguageProfile, profiles_from_json
 from dragoman.data.pair_encoding import add_marks
 from dragoman.data.protection import EVERY_STANDIN, STANDINS, Masked, mask, spaced
 from dragoman.data.schema import Encoders
@@ -28,6 +29,7 @@ from dragoman.graph import Array
 from dragoman.networks import SequenceModel
 from dragoman.tasks.features import TextFeatures, encode_features
 from dragoman.tasks.trained_model import TrainedModel
+from dragoman.tasks.translation.languages import LANGUAGES
 from dragoman.tasks.translation.options import WIDEST, DecodingOptions
 from dragoman.tasks.translation.results import Alignment, Alternative, Translation
 from dragoman.tasks.translation.scoring import BATCH, Pair, Scorer
@@ -103,6 +105,12 @@ class Translator(TrainedModel):
     def alphabet(self) -> Alphabet:
         """The letters and scripts of the training data."""
         return Alphabet.of(self.source_tokenizer.learned_pieces())
+
+    @cached_property
+    def profiles(self) -> dict[str, LanguageProfile]:
+        """By code, what tells texts of its languages apart; none of a model that does not know what they are called."""
+        found = self.files.get(LANGUAGES)
+        return {} if found is None else profiles_from_json(found)
 
     def _unseen_script(self, segments: list[Segment]) -> str | None:
         """Return the script of a text, without its protected spans, if it was not in the training data."""
