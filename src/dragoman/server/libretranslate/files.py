@@ -116,7 +116,7 @@ class FileStore:
     def __init__(self, settings: ServerSettings, clock: Callable[[], float] = time.monotonic) -> None:
         self._settings = settings
         self._clock = clock
-        self._folder: Path | None = None
+        self.folder: Path | None = None
         self._stored: dict[str, _Stored] = {}
 
     def __len__(self) -> int:
@@ -155,10 +155,10 @@ class FileStore:
         return Download(content, stored.media_type, headers)
 
     def _open(self) -> Path:
-        if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="dragoman-files-"))
-            weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
-        return self._folder
+        if self.folder is None:
+            self.folder = Path(tempfile.mkdtemp(prefix="dragoman-files-"))
+            weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+        return self.folder
 
     def _make_room(self) -> None:
         """Drop what is too old, then the oldest until number and bytes are in their bounds."""
