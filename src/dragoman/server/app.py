@@ -17,7 +17,7 @@ from dragoman.server.backend import Backend
 from dragoman.server.errors import ServerError
 from dragoman.server.limits import Limits
 from dragoman.server.settings import ServerSettings
-from dragoman.server.validation import sentence
+from dragoman.server.validation import readable
 
 CORS_AGE = 1_728_000  # seconds; LibreTranslate's
 log = logging.getLogger("dragoman.server")
@@ -76,7 +76,7 @@ async def _server_error(request: Any, error: Any) -> Response:
 
 
 async def _validation_error(request: Any, error: Any) -> Response:
-    return JSONResponse({"error": sentence(error)}, 400)
+    return JSONResponse({"error": readable(error)}, 400)
 
 
 async def _http_error(request: Any, error: Any) -> Response:
