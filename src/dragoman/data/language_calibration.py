@@ -8,7 +8,7 @@ from itertools import islice
 
 import numpy as np
 
-from dragoman.data.language_id import KNOWN, LanguageProfile, evidence, spelled
+from dragoman.data.language_id import KNOWN, LanguageProfile, count_words, evidence, spelled
 from dragoman.graph import Array
 
 HELD_OUT = 300  # sentences of each language that are judged
@@ -17,6 +17,10 @@ WORDS = (1, 2, 3, 5)  # lengths of the fragments they are cut into, besides whol
 TEMPERATURES = tuple(round(1.15**power, 3) for power in range(-2, 22))  # 0.76 to 19
 OTHERS = 1 / 9  # weight of all texts in none of the languages, beside those in one
 RIDGE = 1e-3
+FREQUENT = 100  # words that nobody does without ...
+GAP = 2  # ... and of the others, every so many is left out where certainty is measured
+STEPS = 30  # of Newton's method
+SMALL = 1e-6
 
 Fragment = list[str]
 
@@ -25,16 +29,24 @@ def learn_profiles(
     training: Mapping[str, Iterable[str]], held_out: Mapping[str, Iterable[str]]
 ) -> dict[str, LanguageProfile]:
     """The profile of each language from its training text, calibrated on held-out text."""
-    profiles = {language: LanguageProfile.learn(texts) for language, texts in training.items()}
+    words = {language: count_words(texts) for language, texts in training.items()}
+    profiles = {language: LanguageProfile.learn(counts) for language, counts in words.items()}
     sentences = {language: [spelled(text) for text in islice(texts, HELD_OUT)] for language, texts in held_out.items()}
     if any(len(sentences.get(language, ())) < FEWEST for language in profiles):
         return profiles
     cut = {language: list(_fragments(sentences[language])) for language in profiles}
-    temperature = _temperature(profiles, cut) if len(profiles) > 1 else LanguageProfile({}).temperature
+    judged = {language: LanguageProfile.learn(_with_gaps(counts)) for language, counts in words.items()}
+    temperature = _temperature(judged, cut) if len(profiles) > 1 else LanguageProfile({}).temperature
     return {
-        language: replace(profile, temperature=temperature, familiar=_familiar(language, profile, cut))
+        language: replace(profile, temperature=temperature, familiar=_familiar(language, judged[language], cut))
         for language, profile in profiles.items()
     }
+
+
+def _with_gaps(words: Mapping[str, int]) -> dict[str, int]:
+    """Leave some words out: users write words that are not in the corpus, and its own parts may hold none such."""
+    ranked = sorted(words, key=lambda word: (-words[word], word))
+    return {word: words[word] for rank, word in enumerate(ranked) if rank < FREQUENT or rank % GAP}
 
 
 def _fragments(sentences: Iterable[list[str]]) -> Iterator[Fragment]:
@@ -81,11 +93,19 @@ def _familiar(language: str, profile: LanguageProfile, cut: Mapping[str, Sequenc
 
 
 def _logistic_regression(x: Array, y: Array, weights: Array) -> Array:
-    """Newton's method for log-odds x w + log 9, with a little regularization towards the defaults."""
+    """Newton's method for log-odds x w + log 9, drawn a little towards the defaults; steps that go too far are halved."""
     w = before = np.array(LanguageProfile({}).familiar)
-    for _ in range(30):
+
+    def loss(w: Array) -> float:
+        signed = np.where(y == 1, 1, -1) * (x @ w + KNOWN)
+        return float(weights @ np.logaddexp(0, -signed) + RIDGE / 2 * ((w - before) ** 2).sum())
+
+    for _ in range(STEPS):
         p = 1 / (1 + np.exp(-np.clip(x @ w + KNOWN, -50, 50)))
         gradient = x.T @ (weights * (p - y)) + RIDGE * (w - before)
         hessian = (x.T * (weights * p * (1 - p))) @ x + RIDGE * np.eye(2)
-        w = w - np.linalg.solve(hessian, gradient)
+        step = np.linalg.solve(hessian, gradient)
+        while np.abs(step).max() > SMALL and loss(w - step) > loss(w):
+            step = step / 2
+        w = w - step
     return w

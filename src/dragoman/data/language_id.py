@@ -14,7 +14,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -78,11 +78,8 @@ class LanguageProfile:
     familiar: tuple[float, float] = (0.3, 0.9)
 
     @classmethod
-    def learn(cls, texts: Iterable[str]) -> LanguageProfile:
-        """Count the n-grams of the first 500,000 characters."""
-        words: Counter[str] = Counter()
-        for text in _beginning(texts, CHARACTERS):
-            words.update(spelled(text))
+    def learn(cls, words: Mapping[str, int]) -> LanguageProfile:
+        """Count the n-grams of words that occur so many times."""
         counts: Counter[str] = Counter()
         for word, times in words.items():
             edged = f" {word} "
@@ -135,12 +132,15 @@ class LanguageProfile:
         return cls(counts, temperature, (a, b))
 
 
-def _beginning(texts: Iterable[str], characters: int) -> Iterator[str]:
+def count_words(texts: Iterable[str], characters: int = CHARACTERS) -> Counter[str]:
+    """How often each word occurs in the first so many characters of some texts."""
+    words: Counter[str] = Counter()
     for text in texts:
         if characters <= 0:
-            return
-        yield text[:characters]
+            break
+        words.update(spelled(text[:characters]))
         characters -= len(text)
+    return words
 
 
 def identify(text: str, profiles: Mapping[str, LanguageProfile]) -> list[tuple[str, float]]:
