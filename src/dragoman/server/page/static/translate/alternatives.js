@@ -1,0 +1,27 @@
+// Other translations of a sentence; one that is chosen takes the place of the best one.
+
+import { h, setVars } from "../dom.js";
+import { percent } from "../numbers.js";
+
+/** @param {import("./engine.js").Part} part @param {(index: number) => void} choose */
+export function alternativesList(part, choose) {
+  const all = part?.result?.translations ?? [];
+  if (all.length < 2) return null;
+  const chosen = part.result.chosen ?? 0;
+  const items = all.map((each, i) => h("li", null,
+    h("button", {
+      type: "button", class: i === chosen ? "alternative chosen" : "alternative", "aria-pressed": String(i === chosen),
+      onclick: () => choose(i),
+    },
+    h("span", { class: "alternative-text" }, each.text),
+    typeof each.confidence === "number" && gauge(each.confidence))));
+  return h("section", { class: "alternatives" }, h("h2", { class: "small-title" }, "Alternatives"), h("ol", null, items));
+}
+
+/** A confidence as a small bar with its number. */
+export function gauge(confidence, label = "Confidence") {
+  const bar = h("span", { class: "gauge-bar", "aria-hidden": "true" }, h("span", null));
+  setVars(bar, { "--value": percent(confidence).replace(" ", "") });
+  return h("span", { class: "gauge", title: `${label}: the probability that the model gave to its own words. It ranks translations of one model; it is no promise.` },
+    h("span", { class: "unseen" }, `${label} `), bar, percent(confidence));
+}

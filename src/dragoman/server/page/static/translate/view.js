@@ -1,0 +1,213 @@
+// The view Translate: two panes, languages above, what the model thought below.
+
+import { ApiError, aborted, post } from "../api.js";
+import { announce, debounce, h, icon, toast } from "../dom.js";
+import { errorNotice } from "../notice.js";
+import { counted, whole } from "../numbers.js";
+import { alternativesList, gauge } from "./alternatives.js";
+import { Editor } from "./editor.js";
+import { TranslationEngine, joined, jointConfidence } from "./engine.js";
+import { Explanation } from "./explain.js";
+import { Files, acceptDrops } from "./files.js";
+import { Languages } from "./languages.js";
+import { Links } from "./links.js";
+import { Output } from "./output.js";
+
+const TYPING = 250; // milliseconds of rest before a text is translated
+const DETECTED = 1000; // characters that are enough to tell the language
+
+class TranslateView {
+  #parts = [];
+  #current = 0;
+  #detecting = null;
+
+  constructor({ models, languages, settings }) {
+    this.limit = settings.charLimit > 0 ? settings.charLimit : Infinity;
+    const direct = new Set(models.map((model) => `${model.source} ${model.target}`));
+    this.engine = new TranslationEngine((source, target) => direct.has(`${source} ${target}`));
+    this.later = debounce(() => this.translate(), TYPING);
+    this.languages = new Languages(languages, settings.language ?? {}, (swapped) => this.#languagesChanged(swapped));
+    this.files = new Files(settings.supportedFilesFormat ?? [], () => this.languages);
+    this.editor = new Editor({
+      input: () => this.#typed(), point: (offset) => this.#pointed(offset), files: (files) => this.files.add(files),
+    });
+    this.output = new Output((part, word) => this.#explain(part, "target", word.range));
+    this.#build(settings);
+    this.links = new Links(this.panes);
+    this.explanation = new Explanation(this.engine, this.editor, this.output, this.links);
+    this.below = h("div", { class: "below" }, this.alternatives, this.explanation.element);
+    this.element = h("div", {
+      class: "translate", onkeydown: (event) => this.#shortcut(event),
+    }, h("h1", { class: "unseen" }, "Translate"), this.languages.element, this.panes, this.files.input, this.files.list, this.below);
+    if (settings.filesTranslation !== false) acceptDrops(this.element, (files) => this.files.add(files));
+    this.#showState();
+  }
+
+  #build(settings) {
+    this.count = h("span", { class: "soft number", id: "count" });
+    this.clearButton = h("button", { type: "button", class: "icon-button", "aria-label": "Clear the text", title: "Clear", onclick: () => this.#clear() }, icon("close"));
+    this.copyButton = h("button", {
+      type: "button", class: "icon-button", "aria-label": "Copy the translation", title: "Copy (Alt+Shift+C)",
+      "aria-keyshortcuts": "Alt+Shift+C", onclick: () => this.#copy(),
+    }, icon("copy"));
+    this.sure = h("div", { class: "sure" });
+    this.state = h("div", { class: "pane-state" });
+    this.alternatives = h("div", { class: "alternatives-place" });
+    const files = settings.filesTranslation !== false && this.files.formats.length > 0;
+    this.panes = h("div", { class: "panes card" },
+      h("section", { class: "pane", "aria-label": "Source" }, this.editor.element, this.clearButton,
+        h("div", { class: "pane-foot" }, files ? this.files.button : h("span", null), this.count)),
+      h("section", { class: "pane result", "aria-label": "Translation" }, this.state, this.output.element,
+        h("div", { class: "pane-foot" }, this.sure, this.copyButton)),
+      h("div", { class: "drop-hint", "aria-hidden": "true" }, icon("file"), "Drop the file to translate it"));
+  }
+
+  get tooLong() {
+    return this.editor.text.length > this.limit;
+  }
+
+  #typed() {
+    this.explanation.close();
+    this.#showState();
+    if (this.editor.text.trim() && !this.tooLong) this.later();
+    else this.#empty();
+  }
+
+  #empty() {
+    this.later.cancel();
+    this.engine.stop();
+    this.#detecting?.abort();
+    this.#parts = [];
+    this.output.render([]);
+    this.#showState();
+    if (!this.editor.text.trim()) this.languages.setDetected(null);
+  }
+
+  #showState() {
+    const { text } = this.editor;
+    const limit = Number.isFinite(this.limit) ? ` / ${whole(this.limit)}` : "";
+    this.count.textContent = `${whole(text.length)}${limit}`;
+    this.count.classList.toggle("over", this.tooLong);
+    this.clearButton.hidden = !text;
+    this.panes.dataset.size = text.length > 1200 ? "small" : text.length > 280 ? "medium" : "large";
+    this.panes.classList.toggle("blank", !text.trim());
+    const done = this.#parts.filter((part) => part.result).length;
+    this.copyButton.hidden = !done;
+    const confidence = done ? jointConfidence(this.#parts) : null;
+    this.sure.replaceChildren(...(confidence === null ? [] : [gauge(confidence), h("span", { class: "legend" }, h("span", { class: "sample" }, "underlined"), "less sure")]));
+    const part = this.#parts[this.#current];
+    this.alternatives.replaceChildren(alternativesList(part, (index) => this.#choose(part, index)) ?? "");
+    if (this.tooLong) this.state.replaceChildren(h("p", { class: "notice bad", role: "alert" }, `The text is ${whole(text.length - this.limit)} characters too long. Shorten it, or drop it as a file.`));
+    else if (!text.trim()) this.state.replaceChildren(h("p", { class: "hint" }, "The translation appears here as you type."));
+    else this.state.replaceChildren();
+  }
+
+  async #detect(text) {
+    this.#detecting?.abort();
+    this.#detecting = new AbortController();
+    const { detections } = await post("v1/detect", { text: text.slice(0, DETECTED) }, this.#detecting.signal);
+    this.languages.setDetected(detections?.[0] ?? null);
+  }
+
+  async translate() {
+    this.later.cancel();
+    const { text } = this.editor;
+    if (!text.trim() || this.tooLong) return;
+    this.panes.setAttribute("aria-busy", "true");
+    try {
+      if (this.languages.automatic) await this.#detect(text);
+      if (!this.languages.from) throw new ApiError(400, "The language of this text was not recognized. Choose it above.");
+      await this.engine.run(text, this.languages.from, this.languages.to, (parts, done) => this.#update(parts, done));
+    } catch (error) {
+      if (!aborted(error)) this.#fail(error);
+    }
+  }
+
+  #update(parts, done) {
+    this.#parts = parts;
+    this.#current = Math.min(this.#current, parts.length - 1);
+    if (parts.filter((part) => part.text).length === 1) this.#current = parts.findIndex((part) => part.text);
+    this.output.element.lang = this.languages.to;
+    this.output.render(parts);
+    this.#showState();
+    if (!done) {
+      const ready = parts.filter((part) => part.result).length;
+      if (parts.length > 12) this.state.replaceChildren(h("p", { class: "working" }, `${ready} of ${counted(parts.length, "sentence")}`));
+      return;
+    }
+    this.panes.removeAttribute("aria-busy");
+    announce(`Translation: ${joined(parts).slice(0, 300)}`);
+  }
+
+  #fail(error) {
+    this.panes.removeAttribute("aria-busy");
+    this.output.element.classList.add("stale");
+    this.state.replaceChildren(errorNotice(error, () => {
+      this.output.element.classList.remove("stale");
+      this.translate();
+    }));
+  }
+
+  #choose(part, index) {
+    part.result.chosen = index;
+    this.explanation.close();
+    this.output.render(this.#parts);
+    this.#showState();
+  }
+
+  #explain(number, side, range) {
+    const part = this.#parts[number];
+    if (!part?.result || part.result.copied) return;
+    this.#current = number;
+    this.#showState();
+    if (!this.engine.explains(this.languages.from, this.languages.to)) return;
+    this.explanation.show(part, number, side, range, { from: this.languages.from, to: this.languages.to });
+  }
+
+  #pointed(offset) {
+    const number = this.#parts.findIndex((part) => offset >= part.start && offset <= part.start + part.text.length);
+    const at = offset - (this.#parts[number]?.start ?? 0);
+    if (number >= 0) this.#explain(number, "source", [Math.max(0, at - 0.5), at + 0.5]);
+  }
+
+  #languagesChanged(swapped) {
+    this.explanation.close();
+    if (swapped && this.#parts.length) this.editor.text = joined(this.#parts).trimEnd();
+    this.#typed();
+    if (this.editor.text.trim()) this.later.now();
+  }
+
+  #clear() {
+    this.editor.text = "";
+    this.#typed();
+    this.editor.area.focus();
+  }
+
+  async #copy() {
+    const text = joined(this.#parts);
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch { // no clipboard without a secure connection: select and copy as of old
+      getSelection().selectAllChildren(this.output.element);
+      document.execCommand("copy");
+      getSelection().removeAllRanges();
+    }
+    toast("Copied");
+  }
+
+  #shortcut(event) {
+    const pressed = event.altKey && event.shiftKey && !event.ctrlKey ? event.code : "";
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.later.now();
+    else if (event.key === "Escape" && this.explanation.open) this.explanation.close();
+    else if (pressed === "KeyS") this.languages.swap();
+    else if (pressed === "KeyC" && this.#parts.length) this.#copy();
+    else return;
+    event.preventDefault();
+  }
+
+  shown() {
+    if (matchMedia("(pointer: fine)").matches) this.editor.area.focus({ preventScroll: true });
+  }
+}
+
+export const create = (context) => new TranslateView(context);
