@@ -50,7 +50,7 @@ class Served:
 
 
 @contextmanager
-def served(*arguments: str | Path, ready: bool = True, **environment: str) -> Iterator[Served]:
+def served(*arguments: str | Path, **environment: str) -> Iterator[Served]:
     """Run `dragoman serve` on a free port until it is ready."""
     command = [sys.executable, "-m", "dragoman", "serve", *map(str, arguments), "--port", "0"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, **environment})
@@ -58,7 +58,9 @@ def served(*arguments: str | Path, ready: bool = True, **environment: str) -> It
     reading = threading.Thread(target=_read, args=(process, lines), daemon=True)
     reading.start()
     try:
-        yield Served(process, lines, _address(process, lines))
+        found = Served(process, lines, _address(process, lines))
+        with found.client:
+            yield found
     finally:
         if process.poll() is None:
             process.kill()
