@@ -9,7 +9,7 @@ import warnings
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -55,9 +55,12 @@ class Picture:
 
 
 def read_picture(
-    path: str | Path, channels: int | None = None, resize: tuple[int, int] | None = None, name: str | None = None
+    path: str | Path | BinaryIO,
+    channels: int | None = None,
+    resize: tuple[int, int] | None = None,
+    name: str | None = None,
 ) -> Picture:
-    """Read a PNG or JPEG file.
+    """Read a PNG or JPEG file, or one that is open already.
 
     channels  1 for grey, 3 for colour; None: as the file has them
     resize    to (height, width)
@@ -66,7 +69,8 @@ def read_picture(
     The size is checked before anything is decoded. A photograph is turned as its camera says, transparent parts lie
     over white, 16 bits become 8. An animation is refused.
     """
-    shown, pillow = str(path) if name is None else name, _pillow(str(path))
+    shown = str(path) if name is None else name
+    pillow = _pillow(shown)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of large files, which are refused here, and of odd metadata

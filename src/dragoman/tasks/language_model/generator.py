@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -62,6 +62,17 @@ class GenerationOptions:
         return Sampling(self.temperature, self.top_k, self.top_p, self.seed)
 
 
+@dataclass(frozen=True)
+class Ending:
+    """How a text ended: how many tokens were written, and why there are no more.
+
+    reason  stop: a stop string; end: the end mark; length: as many tokens as were asked for
+    """
+
+    tokens: int
+    reason: Literal["stop", "end", "length"]
+
+
 class TextGenerator(TrainedModel):
     """A language model with its tokenizer."""
 
@@ -82,34 +93,39 @@ class TextGenerator(TrainedModel):
         """
         return self.samples(prompt, 1, GenerationOptions(**options))[0]
 
-    def samples(self, prompt: str, count: int, options: GenerationOptions) -> list[Iterator[str]]:
-        """Several texts that go on from one prompt, each as an iterator; the prompt is read once, when it is needed."""
+    def samples(self, prompt: str, count: int, options: GenerationOptions) -> list[Generator[str, None, Ending]]:
+        """Several texts that go on from one prompt, each as an iterator; the prompt is read once, when it is needed.
+
+        What an iterator returns says how its text ended.
+        """
         labels = self._prompt(prompt)  # mistakes are reported before anything is written
         options.method()
         writings: list[Writing] = []
 
-        def sample(number: int) -> Iterator[str]:
+        def sample(number: int) -> Generator[str, None, Ending]:
             with fast_compute():
                 if not writings:
                     several = self.metadata.texts > 1  # else it has never seen an end
                     writings.append(Writing(self.network, labels, self.window, ends=several))
-            yield from self._written(writings[0], number, options)
+            return (yield from self._written(writings[0], number, options))
 
         return [sample(number) for number in range(count)]
 
-    def _written(self, writing: Writing, number: int, options: GenerationOptions) -> Iterator[str]:
-        stream, left = TextStream(self.tokenizer, options.stop), options.tokens
+    def _written(self, writing: Writing, number: int, options: GenerationOptions) -> Generator[str, None, Ending]:
+        stream, left, ended = TextStream(self.tokenizer, options.stop), options.tokens, False
         with closing(writing.labels(options.method(), number)) as chosen:
             while left and not stream.stopped:
                 with fast_compute():
                     label, _ = next(chosen)
                 if label == END:
+                    ended = True
                     break
                 left -= 1
                 if text := stream.add(label):
                     yield text
         if text := stream.end():
             yield text
+        return Ending(options.tokens - left, "stop" if stream.stopped else "end" if ended else "length")
 
     def _prompt(self, text: str) -> Array:
         """The labels that a network reads before it writes."""
