@@ -21,6 +21,12 @@ test: .venv/installed-test  ## install the test tools, run all checks and tests
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -n auto -q
 
+# The page is tested in Chromium: installed where that needs no questions, otherwise its tests are skipped, and say so.
+BROWSER = command -v chromium >/dev/null \
+	|| { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+		&& apt-get -qq update && apt-get -qq install --yes chromium >/dev/null; } \
+	|| echo 'chromium is not installed: the tests of the page will be skipped'
+
 CORPUS := $(wildcard ../shared/data/eng-spa.tsv.gz)
 bench: .venv/installed-bench  ## install PyTorch and CTranslate2, measure side by side with them (long; let nothing else run)
 	@echo '$(if $(CORPUS),real sentences: $(CORPUS),no corpus found, so sentences are made up; name one: make bench CORPUS=pairs.tsv)'
@@ -47,6 +53,7 @@ clean:  ## remove the environment and caches
 
 .venv/installed-test: .venv/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test]"
+	@$(BROWSER)
 	@touch $@ .venv/installed
 
 .venv/installed-bench: .venv/bin/python pyproject.toml

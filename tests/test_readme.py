@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import runpy
 import shlex
@@ -20,6 +21,7 @@ from dragoman.cli import main
 from dragoman.data.scenes import draw, training_scenes
 from tests.data.test_doctor import SOUND
 from tests.drawn_images import drawn
+from tests.server.serving import served
 from tests.tasks.forecasting.series import write_series
 
 engine_state = sys.modules["dragoman.graph.operation"]  # `dragoman.graph.operation` itself is the decorator
@@ -43,6 +45,7 @@ NAMES = (
     "figures.md",
     "captions.md",
     "forecasting.md",
+    "serving.md",
 )
 PAGES = [README, *((ROOT / "docs" / name).read_text(encoding="utf-8") for name in NAMES)]
 COMMANDS = list(
@@ -51,7 +54,7 @@ COMMANDS = list(
 PROGRAMS = [program for page in PAGES for program in blocks("python", page)]
 SMALL = "--preset small --set network.depth=16"
 TRAININGS = (
-    f"pairs.tsv --out model {SMALL} --set network.perceptron_depth=16 --set network.heads=2",
+    f"pairs.tsv --out model --languages en,es {SMALL} --set network.perceptron_depth=16 --set network.heads=2",
     f"book.txt --task language-model --out writer {SMALL} --set network.perceptron_depth=16 --set network.heads=2",
     "reviews.csv --task classification --out critic --preset small",
     f"words.conll --task tagging --out tagger {SMALL} --set network.units=16",
@@ -119,6 +122,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Path:
     reviews = [f"A {word} film number {i}.,{label}" for i in range(30) for word, label in OPINIONS.items()]
     (place / "reviews.csv").write_text("\n".join(["text,label", *reviews, ""]), encoding="utf-8")
     write_photos(place)
+    (place / "keys.txt").write_text("secret\n", encoding="utf-8")
     for name, text in {"text": ABOUT * 6, "english": SIDES[0], "spanish": SIDES[1]}.items():
         (place / f"{name}.txt").write_text(text, encoding="utf-8")
         few = ["--depth", "64", "--minimum-count", "1", "--epochs", "1", "--subsampling", "0"]
@@ -156,7 +160,23 @@ def test_programs_run(program: str, stage: Path, tmp_path: Path) -> None:
         assert "3 1 4 1 5" in printed.getvalue()
 
 
-@pytest.mark.parametrize("command", [c for c in COMMANDS if c.startswith("dragoman")])
+@pytest.mark.parametrize("command", [c for c in COMMANDS if c.startswith("dragoman serve")])
+def test_servers_start_and_answer(command: str, stage: Path) -> None:
+    """With the first of them, the requests that the documents show are made."""
+    arguments = [str(stage / word) if (stage / word).exists() else word for word in shlex.split(command)[2:]]
+    with served(*arguments) as server:
+        assert server.client.get("/health").json()["status"] == "ok"
+        if command == "dragoman serve model":
+            for request in (c for c in COMMANDS if c.startswith("curl")):
+                asked = request.replace("http://localhost:5000", server.url).replace("curl", "curl --silent", 1)
+                done = subprocess.run(shlex.split(asked), capture_output=True, text=True, cwd=stage, check=False)
+                assert done.returncode == 0, done.stderr
+                assert "error" not in json.loads(done.stdout), done.stdout
+
+
+@pytest.mark.parametrize(
+    "command", [c for c in COMMANDS if c.startswith("dragoman") and not c.startswith("dragoman serve")]
+)
 def test_dragoman_commands_run(command: str, stage: Path, tmp_path: Path) -> None:
     arguments = shlex.split(command)[1:]
     place = shutil.copytree(stage, tmp_path / "stage")
@@ -180,7 +200,7 @@ def test_make_targets_exist(command: str) -> None:
 
 
 def test_no_other_kind_of_command_hides_in_the_readme() -> None:
-    assert {command.split()[0] for command in COMMANDS} == {"make", "dragoman"}
+    assert {command.split()[0] for command in COMMANDS} == {"make", "dragoman", "curl"}
 
 
 @pytest.mark.parametrize(
