@@ -31,7 +31,10 @@ def learn_profiles(
     """The profile of each language from its training text, calibrated on held-out text."""
     words = {language: count_words(texts) for language, texts in training.items()}
     profiles = {language: LanguageProfile.learn(counts) for language, counts in words.items()}
-    sentences = {language: [spelled(text) for text in islice(texts, HELD_OUT)] for language, texts in held_out.items()}
+    sentences = {
+        language: [sentence for text in islice(texts, HELD_OUT) if (sentence := spelled(text))]
+        for language, texts in held_out.items()
+    }
     if any(len(sentences.get(language, ())) < FEWEST for language in profiles):
         return profiles
     cut = {language: list(_fragments(sentences[language])) for language in profiles}
@@ -52,8 +55,7 @@ def _with_gaps(words: Mapping[str, int]) -> dict[str, int]:
 def _fragments(sentences: Iterable[list[str]]) -> Iterator[Fragment]:
     """Each sentence whole, and a piece of each length at a place that moves on from sentence to sentence."""
     for number, words in enumerate(sentences):
-        if words:
-            yield words
+        yield words
         for size in WORDS:
             if len(words) > size:
                 start = number % (len(words) - size + 1)
@@ -93,7 +95,7 @@ def _familiar(language: str, profile: LanguageProfile, cut: Mapping[str, Sequenc
 
 
 def _logistic_regression(x: Array, y: Array, weights: Array) -> Array:
-    """Newton's method for log-odds x w + log 9, drawn a little towards the defaults; steps that go too far are halved."""
+    """Newton's method for log-odds x w + log 9, drawn a little towards the defaults; steps too far are halved."""
     w = before = np.array(LanguageProfile({}).familiar)
 
     def loss(w: Array) -> float:

@@ -31,8 +31,8 @@ LEAST = 1e-6  # probability of a letter that was never seen
 TELLING = 50  # letters after which a text does not look more like a language, or less
 KNOWN = math.log(9)  # log-odds that a text is in one of the languages, before it is read
 
-# Addresses, tags, entities and placeholders are not words of a language.
-_NO_WORDS = re.compile(r"<[^<>]*>|&\w+;|\S*(?:://|@|www\.)\S*|[%$]?\{[^{}]*\}|%\w")
+_NO_WORDS = re.compile(r"<[^<>]*>|&\w+;|[%$]?\{[^{}]*\}|%\w")  # tags, entities and placeholders
+_IN_ADDRESSES = ("://", "www.", "@")
 
 
 class _Letters(dict[int, str]):
@@ -49,8 +49,11 @@ _LETTERS = _Letters()
 
 
 def spelled(text: str) -> list[str]:
-    """The words of a text in lower case, letters only."""
-    return unicodedata.normalize("NFC", _NO_WORDS.sub(" ", text)).lower().translate(_LETTERS).split()
+    """The words of a text in lower case, letters only; addresses and markup are not words."""
+    text = _NO_WORDS.sub(" ", text)
+    if any(mark in text for mark in _IN_ADDRESSES):
+        text = " ".join(word for word in text.split() if not any(mark in word for mark in _IN_ADDRESSES))
+    return unicodedata.normalize("NFC", text).lower().translate(_LETTERS).split()
 
 
 def evidence(log_likelihood: float, words: Iterable[str]) -> tuple[float, float]:
