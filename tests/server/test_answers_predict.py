@@ -101,6 +101,7 @@ def bomb() -> str:
         (["AAAA"] * 17, "'images' must be a list of 1 to 16 images"),
         ([5], "image 1 must be a PNG or JPEG file in base64"),
         (["not base64!"], "image 1 is not valid base64"),
+        (["AA AA"], "image 1 is not valid base64"),
         ([base64.b64encode(b"GIF89a").decode()], "image 1 is not a PNG or JPEG image"),
         ([png(np.zeros((32, 32, 3)))[:80]], "image 1 is damaged"),
         ([bomb()], "image 1 has .* pixels, more than"),
