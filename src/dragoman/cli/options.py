@@ -30,7 +30,9 @@ Columns = Annotated[
     str | None, typer.Option(help="Columns of source and target, by number from 1 or by name: 1,3 or en,es.")
 ]
 Header = Annotated[bool | None, typer.Option(help="Whether the first line of a table names its columns.")]
-Languages = Annotated[str | None, typer.Option(help="Source and target language of TMX and XLIFF files: en,es.")]
+Languages = Annotated[
+    str | None, typer.Option(help="Codes of source and target language: en,es; of TMX and XLIFF files those to read.")
+]
 Encoding = Annotated[str | None, typer.Option(help="Encoding of the files; default: utf-8.")]
 
 Shares = Annotated[str | None, typer.Option(help="Per cent of training, validation and testing; default: 90,5,5.")]
