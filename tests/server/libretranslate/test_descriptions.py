@@ -36,7 +36,11 @@ def test_suggestions_do_not_fill_the_disk(tmp_path: Path, monkeypatch: pytest.Mo
     client = Client(suggestions=tmp_path / "suggestions.jsonl")
     assert client("POST", "/suggest", data=SUGGESTION).status_code == 200
     assert client("POST", "/suggest", data=SUGGESTION).status_code == 503
-    assert Client(suggestions=tmp_path)("POST", "/suggest", data=SUGGESTION).status_code == 503
+
+
+def test_suggestions_that_cannot_be_written_say_so(tmp_path: Path) -> None:
+    answer = Client(suggestions=tmp_path)("POST", "/suggest", data=SUGGESTION)
+    assert error_of(answer, 503) == "the suggestion cannot be stored"
 
 
 def test_settings_of_a_page() -> None:

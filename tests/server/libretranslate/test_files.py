@@ -26,6 +26,7 @@ def _download(client: Client, answer: httpx.Response) -> httpx.Response:
     assert answer.status_code == 200, answer.json()
     address = answer.json()["translatedFileUrl"]
     assert address.startswith("http://translate.example/download_file/")
+    assert address.isascii()
     return client("GET", address)
 
 
@@ -50,6 +51,7 @@ def test_an_html_file_is_translated_as_html_and_cannot_run(client: Client) -> No
 def test_a_text_file_keeps_its_encoding(encoding: str, client: Client) -> None:
     file = _download(client, _upload(client, "a.txt", "señal".encode(encoding)))
     assert file.content == "señal>es".encode(encoding)
+    assert client.backend.jobs[0][2]["texts"] == ["señal"]  # without a byte order mark
 
 
 def test_html_keeps_the_encoding_that_it_declares(client: Client) -> None:
@@ -70,7 +72,7 @@ def test_html_keeps_the_encoding_that_it_declares(client: Client) -> None:
         ("a\r\nSet-Cookie: x=1.txt", "x_1_es.txt"),
         ("..txt", ".file_es.txt"),
         ("señales 日本.txt", ".señales_日本_es.txt"),
-        ("x" * 300 + ".txt", "x" * 100 + "_es.txt"),
+        ("x" * 300 + ".txt", "." + "x" * 100 + "_es.txt"),
     ],
 )
 def test_any_name_is_safe(name: str, ending: str, client: Client) -> None:
