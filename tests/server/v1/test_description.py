@@ -51,6 +51,9 @@ def test_examples_of_the_description_are_answered(client: Client) -> None:
 def test_the_page_has_all_its_files_here(client: Client) -> None:
     page = client.get("/docs")
     assert page.headers["content-type"] == "text/html; charset=utf-8"
+    policy = page.headers["content-security-policy"]
+    assert "default-src 'none'; script-src 'self'; style-src 'self'" in policy
+    assert not re.search(r"script-src[^;]*unsafe", policy)
     files = re.findall(r'(?:src|href)="([^"]+)"', page.text)
     assert len(files) == 6
     for file in files:
