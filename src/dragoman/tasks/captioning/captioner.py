@@ -61,6 +61,10 @@ class Captioner(TrainedModel):
     task = "captioning"
     metadata: CaptionerMetadata
 
+    def __init__(self, network: Any, encoders: Encoders, metadata: CaptionerMetadata) -> None:
+        super().__init__(network, encoders, metadata)
+        self.workers = Workers(physical_cores())
+
     @property
     def images(self) -> ImageEncoder:
         found: ImageEncoder = self.encoders["image"]
@@ -97,10 +101,8 @@ class Captioner(TrainedModel):
         limit = self.network.maximum_length
         longest = self.metadata.longest + MORE if options.maximum is None else options.maximum
         longest = longest if limit is None else max(1, min(longest, limit - 1))
-        workers = Workers(physical_cores())
-        found = decode(
-            self.network, [x[None] for x in pixels], options.method(), longest, batch=TOGETHER, each=workers.map
-        )
+        rows = [x[None] for x in pixels]
+        found = decode(self.network, rows, options.method(), longest, batch=TOGETHER, each=self.workers.map)
         return [Caption(tuple(self._alternative(each) for each in hypotheses)) for hypotheses in found]
 
     def _alternative(self, hypothesis: Hypothesis) -> tuple[str, float]:
