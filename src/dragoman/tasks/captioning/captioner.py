@@ -11,6 +11,7 @@ import numpy as np
 from dragoman.batch import END, START, Batch
 from dragoman.data.colour_captions import ColourCaptions
 from dragoman.data.images import ImageEncoder
+from dragoman.data.schema import Encoders
 from dragoman.data.splits import collapsed
 from dragoman.data.tokenizer import MARK, Tokenizer
 from dragoman.decoding import Hypothesis, decode
