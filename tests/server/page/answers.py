@@ -8,12 +8,11 @@ from typing import Any
 
 Json = dict[str, Any]
 
-WORDS = {
-    "the": "la", "plant": "planta", "is": "es", "green": "verde", "my": "mi", "sister": "hermana", "has": "tiene",
-    "a": "un", "new": "nuevo", "car": "coche", "hello": "hola", "house": "casa", "white": "blanca", "big": "grande",
-    "and": "y", "we": "nosotros", "live": "vivimos", "in": "en", "good": "buenos", "morning": "días", "where": "dónde",
-    "station": "estación", "thank": "gracias", "you": "tú", "reads": "lee", "book": "libro", "every": "cada", "night": "noche",
-}  # fmt: skip
+PAIRS = """
+the la, plant planta, is es, green verde, my mi, sister hermana, has tiene, a un, new nuevo, car coche, hello hola,
+house casa, white blanca, big grande, and y, we nosotros, live vivimos, in en, good buenos, morning días, where dónde
+"""
+WORDS: dict[str, str] = dict(map(str.split, PAIRS.split(",")))
 BACK = {spanish: english for english, spanish in WORDS.items()}
 
 
@@ -21,8 +20,13 @@ def model(name: str, task: str, parameters: int = 120_000, **details: Any) -> Js
     source, target = name.split("-") if task == "translation" else (None, None)
     shown = {"architecture": "transformer", "preset": "small", "summary": "transformer, depth 64, 4 heads"} | details
     return {
-        "name": name, "task": task, "source": source, "target": target, "parameters": parameters, "details": shown,
-    }  # fmt: skip
+        "name": name,
+        "task": task,
+        "source": source,
+        "target": target,
+        "parameters": parameters,
+        "details": shown,
+    }
 
 
 MODELS = {
@@ -34,12 +38,20 @@ MODELS = {
         model("critic", "classification", classes=["negative", "neutral", "positive"]),
         model("stars", "regression"),
         model("tagger", "tagging", classes=["O", "B-PER", "I-PER", "B-LOC", "NOUN", "VERB", "DET", "ADJ"]),
-        model("weather", "forecasting", columns=["temperature"], time="day", horizon=14, context=28, spacing="day",
-              levels=[50, 80, 90]),
+        model(
+            "weather",
+            "forecasting",
+            columns=["temperature"],
+            time="day",
+            horizon=14,
+            context=28,
+            spacing="day",
+            levels=[50, 80, 90],
+        ),
         model("digits", "image-classification", image={"height": 8, "width": 8, "channels": 1}),
         model("describer", "captioning", image={"height": 32, "width": 32, "channels": 3}),
     ]
-}  # fmt: skip
+}
 
 SETTINGS: Json = {
     "charLimit": 2000,
@@ -68,25 +80,31 @@ def translation(text: str, body: Json) -> Json:
     pieces = re.split(r"(\w+)", text)
     whole = "".join(_word(piece, table) for piece in pieces)
     source, target = tokens(text), tokens(whole)
-    sure = [0.35 if word.lower() not in table and word.isalpha() else 0.97 - 0.04 * (i % 5) for i, word in enumerate(source)]
+    sure = [
+        0.35 if word.lower() not in table and word.isalpha() else 0.97 - 0.04 * (i % 5) for i, word in enumerate(source)
+    ]
     mean = math.exp(sum(map(math.log, sure)) / len(sure)) if sure else 1.0
     best = {"text": whole, "score": math.log(mean), "confidence": mean}
     words = [{"text": word, "confidence": each} for word, each in zip(target, sure, strict=True)]
-    others = [whole.lower(), whole.replace(".", "!")][: body.get("best", 1) - 1]
+    others = [_other(text, mean) for text in [whole.lower(), whole.replace(".", "!")][: body.get("best", 1) - 1]]
     found: Json = {
         "source": body["source"],
         "target": body["target"],
         "model": f"{body['source']}-{body['target']}",
-        "translations": [{**best, "words": words}]
-        + [{"text": o, "score": -1.2, "confidence": mean * 0.6, "words": [{"text": w, "confidence": 0.6} for w in tokens(o)]} for o in others],
+        "translations": [{**best, "words": words}, *others],
         "pieces": 1,
         "warnings": [],
         "alignment": alignment(source, target),
         "attention": None,
-    }  # fmt: skip
+    }
     if body.get("attention"):
         found["attention"] = {"layers": [layer(name, source, target) for name in LAYERS]}
     return found
+
+
+def _other(text: str, sure: float) -> Json:
+    words = [{"text": word, "confidence": 0.6} for word in tokens(text)]
+    return {"text": text, "score": -1.2, "confidence": 0.6 * sure, "words": words}
 
 
 LAYERS = ("encoder.0.self_attention", "decoder.0.self_attention", "decoder.0.cross_attention")
@@ -115,10 +133,18 @@ def _head(rows: int, columns: int, number: int) -> list[list[float]]:
 
 def prediction(about: Json, body: Json) -> Json:
     made = {
-        "classification": _classes, "regression": _number, "tagging": _tags, "forecasting": _forecast,
-        "image-classification": _image, "captioning": _caption,
-    }[about["task"]]  # fmt: skip
-    return {"model": about["name"], "task": about["task"], "predictions": [made(each, body) for each in body.get("texts", [""])]}
+        "classification": _classes,
+        "regression": _number,
+        "tagging": _tags,
+        "forecasting": _forecast,
+        "image-classification": _image,
+        "captioning": _caption,
+    }[about["task"]]
+    return {
+        "model": about["name"],
+        "task": about["task"],
+        "predictions": [made(each, body) for each in body.get("texts", [""])],
+    }
 
 
 def _effects(text: str) -> list[Json]:
@@ -133,6 +159,8 @@ def _classes(text: str, body: Json) -> Json:
     total = sum(found.values())
     shares = {name: value / total for name, value in found.items()}
     label = max(shares, key=lambda name: shares[name])
+    sign = 1 if label == "positive" else -1
+    effects = [{**each, "effect": sign * each["effect"]} for each in effects]
     why = {"explanation": {"of": f"log-odds of {label}", "words": effects}} if body.get("explain") else {}
     return {"label": label, "probability": shares[label], "probabilities": shares, **why}
 
@@ -156,11 +184,16 @@ def _forecast(_: str, body: Json) -> Json:
     for i in range(body.get("horizon") or 14):
         value = known[-14:][i % len(known[-14:])]
         spread = 0.6 + 0.15 * i
-        steps.append({"time": f"+{i + 1}", "temperature": {"value": value, "low": value - spread, "high": value + spread}})
+        steps.append(
+            {"time": f"+{i + 1}", "temperature": {"value": value, "low": value - spread, "high": value + spread}}
+        )
     return {
-        "level": 0.9, "columns": ["temperature"], "forecast": steps, "notes": ["2 missing values were filled"],
+        "level": 0.9,
+        "columns": ["temperature"],
+        "forecast": steps,
+        "notes": ["2 missing values were filled"],
         "known": {"times": [row[0] for row in rows], "columns": {"temperature": known}},
-    }  # fmt: skip
+    }
 
 
 def _grid(row: int, column: int) -> list[list[float]]:
@@ -170,63 +203,22 @@ def _grid(row: int, column: int) -> list[list[float]]:
 def _image(_: str, body: Json) -> Json:
     shares = {str(digit): 0.02 for digit in range(10)} | {"7": 0.82}
     maps = {"all layers": _grid(3, 4), "head 1": _grid(1, 2), "head 2": _grid(6, 5)}
-    return {"label": "7", "probability": 0.82, "probabilities": shares, "attention": {"rows": 8, "columns": 8, "maps": maps}}
-
-
-def _caption(_: str, body: Json) -> Json:
-    words = "a red circle above a blue square".split()
-    weights = [_grid(i, 7 - i) for i in range(len(words))]
     return {
-        "caption": " ".join(words),
-        "captions": [{"text": " ".join(words), "score": -0.1}, {"text": "a red circle and a blue square", "score": -0.7}],
-        "attention": {"rows": 8, "columns": 8, "words": words, "weights": weights},
+        "label": "7",
+        "probability": 0.82,
+        "probabilities": shares,
+        "attention": {"rows": 8, "columns": 8, "maps": maps},
     }
 
 
-def about(found: Json) -> Json:
-    history = [
-        {"step": 400 * i, "epoch": float(i), "training_error": 6 * math.exp(-i / 5) + 0.5, "training_accuracy": 1 - 0.9 * math.exp(-i / 6),
-         "validation_error": 6 * math.exp(-i / 5) + 0.9 + 0.01 * i, "validation_accuracy": 0.93 - 0.8 * math.exp(-i / 6), "rate": 0.001 * min(i / 4, (4 / i) ** 0.5),
-         "gradient_norm": 1.0 + 2 / i, "seconds": 30.0 * i, "best": i == 18, "bleu": 60 * (1 - math.exp(-i / 6))}
-        for i in range(1, 21)
-    ]  # fmt: skip
-    metadata = {
-        "task": found["task"], "dragoman": "0.1.0", "architecture": "transformer", "parameters": found["parameters"], "preset": "small", "recipe": "modern",
-        "seed": 0, "network": {"depth": 64, "layers": 1, "heads": 4, "dropout": 0.1, "source_vocabulary": 998, "target_vocabulary": 1621, "positions": "relative"},
-        "data": {"corpora": ["phrases"], "files": 0, "parts": {"training": 27922, "validation": 1564, "testing": 1554}, "split": "source"},
-        "training": {"steps": 8000, "epochs": 20.0, "seconds": 611.0, "ended": "20 epochs were trained"},
-    }  # fmt: skip
-    evaluation = translator_report() if found["task"] == "translation" else None if found["task"] == "regression" else task_report()
-    return {"metadata": metadata, "history": history, "evaluation": evaluation}
-
-
-def translator_report() -> Json:
-    def scored(source: str, reference: str, made: str, chrf: float) -> Json:
-        return {"sentence": {"source": source, "reference": reference, "translation": made}, "chrf": chrf}
-
-    bleu = "nrefs:1|bs:1000|seed:0|case:mixed|eff:no|tok:13a|smooth:exp|version:2.5.1"
-    chrf = "nrefs:1|bs:1000|seed:0|case:mixed|eff:yes|nc:6|nw:0|space:no|version:2.5.1"
+def _caption(_: str, body: Json) -> Json:
+    words = ["a", "red", "circle", "above", "a", "blue", "square"]
+    weights = [_grid(i, 7 - i) for i in range(len(words))]
     return {
-        "facts": {"tested on": "its own testing part", "search": "beam of 4"},
-        "verdict": {"level": "light", "expect": "expect light post-editing: most sentences are right or nearly right",
-                    "caveat": "A rule of thumb from BLEU and chrF, for sentences like those tested; read some translations yourself."},
-        "sentences": 1554, "positions": 11210.0, "error": 0.312, "accuracy": 0.921, "perplexity": 1.366, "exact": 0.612,
-        "bleu": {"value": 71.32, "low": 69.8, "high": 72.9, "signature": bleu},
-        "chrf": {"value": 83.14, "low": 82.1, "high": 84.2, "signature": chrf},
-        "lengths": [{"words": "1-5", "sentences": 803, "accuracy": 0.94, "bleu": 75.2, "chrf": 85.9},
-                    {"words": "6-10", "sentences": 690, "accuracy": 0.91, "bleu": 70.1, "chrf": 82.0},
-                    {"words": "11-15", "sentences": 61, "accuracy": None, "bleu": 61.5, "chrf": 76.3}],
-        "worst": [scored("He ran <b>away</b>.", "Él se escapó.", "Corrió lejos.", 11.2), scored("Shut up!", "¡Cállate!", "Cierra.", 14.8)],
-        "best": [scored("The plant is green.", "La planta es verde.", "La planta es verde.", 100.0)],
-    }  # fmt: skip
-
-
-def task_report() -> Json:
-    rows = [{"class": name, "precision": 0.9 - i / 50, "recall": 0.88 + i / 60, "F1": 0.89, "texts": 120 + i} for i, name in enumerate(("negative", "neutral", "positive"))]
-    mistakes = [{"text": "Not <i>bad</i> at all, really.", "true": "positive", "predicted": "negative", "probability": 0.81}]
-    return {
-        "facts": {"tested on": "its own testing part"},
-        "headline": "91.2% of 400 texts are classified right (macro F1 0.902); always the most frequent class would be right in 41.0%",
-        "metrics": {"accuracy": 0.912, "macro_f1": 0.902, "baseline_accuracy": 0.41, "calibration_error": 0.031},
-        "tables": [{"title": "By class", "rows": rows, "note": "F1 is the harmonic mean of precision and recall."}, {"title": "The surest mistakes", "rows": mistakes}],
-    }  # fmt: skip
+        "caption": " ".join(words),
+        "captions": [
+            {"text": " ".join(words), "score": -0.1},
+            {"text": "a red circle and a blue square", "score": -0.7},
+        ],
+        "attention": {"rows": 8, "columns": 8, "words": words, "weights": weights},
+    }

@@ -18,7 +18,7 @@ from fastapi.responses import JSONResponse, StreamingResponse
 
 from dragoman.server import page
 from dragoman.server.errors import ServerError
-from tests.server.page import answers
+from tests.server.page import answers, reports
 
 Json = dict[str, Any]
 TRANSLATORS = ("en-es", "es-en")
@@ -66,7 +66,7 @@ class Fake:
 
         @app.get("/v1/models/{name}")
         async def about(name: str) -> Json:
-            return answers.about(answers.MODELS[name])
+            return reports.about(answers.MODELS[name])
 
         @app.get("/frontend/settings")
         async def settings() -> Json:
@@ -110,6 +110,7 @@ class Fake:
             self.file = (await upload.read()).decode().upper()
             stem, _, ending = upload.filename.rpartition(".")
             name = f"0b0e8a52-1c1c-4d6a-9a51-3f4b1f0a5d11.{stem}_{form['target']}.{ending}"
+            await form.close()
             return {"translatedFileUrl": f"http://elsewhere.invalid:5000/download_file/{name}"}
 
         @app.get("/download_file/{name}")
@@ -122,7 +123,7 @@ async def _failed(request: Request, error: Any) -> Response:
 
 
 async def _events(body: Json) -> AsyncIterator[str]:
-    words = "there was a small ship that could not find its way home , and nobody knew why . ".split(" ")
+    words = ["there", "was", "a", "small", "ship", "that", "could", "not", "find", "its", "way", "home", "."]
     for i in range(min(body["tokens"], 400)):
         yield f"data: {json.dumps({'text': ' ' + words[i % len(words)]})}\n\n"
         await asyncio.sleep(0.01)

@@ -49,7 +49,7 @@ function facts(found) {
 
 function lengthTable(lengths) {
   return dataTable(["words", "sentences", "accuracy", "BLEU", "chrF"],
-    lengths.map((row) => [row.words, row.sentences, row.accuracy === null ? "–" : percent(row.accuracy, 1), Number(row.bleu.toFixed(1)), { value: Number(row.chrf.toFixed(1)), bar: row.chrf / 100 }]));
+    lengths.map((row) => [row.words, row.sentences, row.accuracy === null ? "–" : percent(row.accuracy, 1), { value: row.bleu, text: row.bleu.toFixed(1) }, { value: row.chrf, text: row.chrf.toFixed(1), bar: row.chrf / 100 }]));
 }
 
 function sentences(title, list) {

@@ -5,7 +5,8 @@ import { plain } from "../numbers.js";
 
 const valueOf = (cell) => (cell !== null && typeof cell === "object" ? cell.value : cell);
 
-/** @param {string[]} columns @param {any[][]} rows cells are texts, numbers, or {value, bar} with a bar from 0 to 1 */
+/** @param {string[]} columns @param {any[][]} rows cells are texts, numbers, or {value, text, bar}: what sorts it, what is
+ * shown, and a bar from 0 to 1 */
 export function dataTable(columns, rows, { most = 30 } = {}) {
   const numeric = columns.map((_, i) => rows.every((row) => row[i] === null || typeof valueOf(row[i]) === "number" || /^[\d.]+ %$|^–$/.test(valueOf(row[i]))));
   const body = h("tbody", null);
@@ -28,9 +29,10 @@ export function dataTable(columns, rows, { most = 30 } = {}) {
 
 function cellOf(cell, numeric) {
   if (cell !== null && typeof cell === "object") {
+    if (cell.bar === undefined) return h("td", { class: "number" }, cell.text);
     const bar = h("span", { class: "cell-bar", "aria-hidden": "true" }, h("span", null));
     setVars(bar, { "--value": `${(100 * cell.bar).toFixed(1)}%` });
-    return h("td", { class: "number with-bar" }, bar, plain(cell.value));
+    return h("td", { class: "number with-bar" }, bar, cell.text);
   }
   return h("td", { class: numeric ? "number" : "" }, plain(cell));
 }

@@ -68,8 +68,8 @@ function identity(model, metadata, languageName) {
   const { data = {}, training = {} } = metadata;
   const total = Object.values(data.parts ?? {}).reduce((sum, count) => sum + count, 0);
   const what = model.source ? `${languageName(model.source)} → ${languageName(model.target)}` : TASKS[model.task] ?? model.task;
-  return h("section", { class: "card pad", "aria-label": "Model" },
-    h("div", { class: "identity" }, h("h2", { class: "model-title" }, model.name), h("p", { class: "soft" }, [what, model.details?.summary ?? metadata.summary].filter(Boolean).join(" · "))),
+  return h("section", { class: "card pad", "aria-label": "Identity" },
+    h("div", { class: "identity" }, h("h2", { class: "model-title" }, model.name), h("p", { class: "soft" }, [what, metadata.architecture, metadata.preset].filter(Boolean).join(" · "))),
     h("dl", { class: "facts" },
       fact(h("span", { title: `${whole(model.parameters)} parameters` }, short(model.parameters)), "parameters"),
       total > 0 && fact(short(total), `samples${data.corpora?.length ? ` of ${data.corpora.join(", ")}` : ""}`),

@@ -19,9 +19,9 @@ export function alternativesList(part, choose) {
 }
 
 /** A confidence as a small bar with its number. */
-export function gauge(confidence, label = "Confidence") {
+export function gauge(confidence, { label = "Confidence", shown = false } = {}) {
   const bar = h("span", { class: "gauge-bar", "aria-hidden": "true" }, h("span", null));
   setVars(bar, { "--value": percent(confidence).replace(" ", "") });
   return h("span", { class: "gauge", title: `${label}: the probability that the model gave to its own words. It ranks translations of one model; it is no promise.` },
-    h("span", { class: "unseen" }, `${label} `), bar, percent(confidence));
+    h("span", { class: shown ? null : "unseen" }, `${label} `), bar, percent(confidence));
 }

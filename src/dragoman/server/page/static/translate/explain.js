@@ -89,7 +89,7 @@ export class Explanation {
     }));
     const words = this.output.words(number);
     const ends = targets.map((each) => {
-      const element = words.find((word) => wordAt({ places: [where.target.places[each.index]] }, word.word.range) === 0);
+      const element = words.find((word) => wordAt({ places: [where.target.places[each.index]] }, word.shown.word.range) === 0);
       if (!element) return null;
       element.classList.add(each.chosen ? "chosen" : "linked");
       if (each.chosen) element.setAttribute("aria-pressed", "true");

@@ -4,6 +4,7 @@ import { h, s, select, setVars } from "../dom.js";
 import { percent } from "../numbers.js";
 
 const CELLS = 3600; // more are not drawn
+const ROOMY = 12; // columns at most for cells with numbers in them
 
 /** decoder.0.cross_attention -> Decoder 1: cross-attention */
 export function layerTitle(name) {
@@ -73,9 +74,9 @@ export class HeatMap {
     if (rows.length * columns.length > CELLS) return h("p", { class: "soft" }, "This sentence is too long for a readable heat map.");
     const head = h("tr", null, h("td", null), columns.map((text) => h("th", { scope: "col" }, h("span", null, piece(text)))));
     const body = rows.map((text, i) => h("tr", null, h("th", { scope: "row" }, piece(text)),
-      columns.map((other, j) => cell(weights[i]?.[j] ?? 0, piece(text), piece(other)))));
+      columns.map((other, j) => cell(weights[i]?.[j] ?? 0, piece(text), piece(other), columns.length <= ROOMY))));
     const table = h("table", {
-      class: "heat-table",
+      class: columns.length <= ROOMY ? "heat-table roomy" : "heat-table",
       onpointerover: (event) => this.#read(event.target.closest("td[data-w]")),
     }, h("caption", { class: "unseen" }, `${layerTitle(layer.name)}: rows look at columns, weights in percent`),
     h("thead", null, head), h("tbody", null, body));
@@ -89,9 +90,11 @@ export class HeatMap {
   }
 }
 
-function cell(weight, row, column) {
-  const element = h("td", { data: { w: weight, row, column } }, h("span", { class: "unseen" }, String(Math.round(100 * weight))));
-  setVars(element, { "--w": `${(100 * weight ** 0.7).toFixed(1)}%` }); // weak weights stay visible
+function cell(weight, row, column, roomy) {
+  const shade = 100 * weight ** 0.7; // weak weights stay visible
+  const element = h("td", { data: { w: weight, row, column } },
+    h("span", { class: roomy && weight >= 0.01 ? null : "unseen" }, String(Math.round(100 * weight))));
+  setVars(element, { "--w": `${shade.toFixed(1)}%` });
   return element;
 }
 

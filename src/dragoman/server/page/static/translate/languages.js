@@ -23,13 +23,11 @@ export class Languages {
     this.changed = changed;
     this.detected = null;
     const saved = recall();
-    const source = select("From", [["auto", "Detect language"], ...this.#sources().map((each) => [each.code, each.name])], {
-      hidden: true, onchange: () => this.#sourceChanged(),
+    const source = select("From", [...(this.#sources().length > 1 ? [["auto", "Detect language"]] : []), ...this.#sources().map((each) => [each.code, each.name])], {
+      id: "source-language", hidden: true, onchange: () => this.#sourceChanged(),
     });
-    const target = select("To", [], { hidden: true, onchange: () => this.#save() || this.changed(false) });
+    const target = select("To", [], { id: "target-language", hidden: true, onchange: () => this.#save() || this.changed(false) });
     [this.source, this.target] = [source.element, target.element];
-    this.source.id = "source-language";
-    this.target.id = "target-language";
     this.note = h("span", { class: "soft detected", role: "status" });
     this.button = h("button", {
       type: "button", class: "icon-button swap", "aria-label": "Swap languages", title: "Swap languages (Alt+Shift+S)",
@@ -55,7 +53,7 @@ export class Languages {
 
   #start(sources, targets) {
     const known = [...this.source.options].map((option) => option.value);
-    this.source.value = sources.find((code) => known.includes(code)) ?? "auto";
+    this.source.value = sources.find((code) => known.includes(code)) ?? known[0] ?? "";
     this.#fillTargets(targets);
   }
 

@@ -68,8 +68,7 @@ export class Output {
       class: doubt ? "word doubtful" : "word", role: "button", tabindex: "-1", "aria-pressed": "false",
       title: known ? `Confidence ${percent(word.confidence)}` : null,
     }, word.text);
-    element.word = word;
-    element.part = part;
+    element.shown = { word, number: part };
     if (doubt) setVars(element, { "--doubt": `${Math.round(25 + 75 * doubt)}%` });
     return element;
   }
@@ -77,14 +76,14 @@ export class Output {
   /** All word elements, or those of one part. */
   words(part = null) {
     const found = [...this.element.querySelectorAll(".word")];
-    return part === null ? found : found.filter((word) => word.part === part);
+    return part === null ? found : found.filter((word) => word.shown.number === part);
   }
 
   #click(target) {
     const word = target.closest(".word");
     if (!word || String(getSelection()).length > 1) return;
     this.#focus(word);
-    this.choose(word.part, word.word);
+    this.choose(word.shown.number, word.shown.word);
   }
 
   #focus(word) {
@@ -99,7 +98,7 @@ export class Output {
     const words = this.words();
     const at = words.indexOf(word);
     const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: words.length - 1 }[event.key];
-    if (event.key === "Enter" && !event.ctrlKey && !event.metaKey || event.key === " ") this.choose(word.part, word.word);
+    if (event.key === "Enter" && !event.ctrlKey && !event.metaKey || event.key === " ") this.choose(word.shown.number, word.shown.word);
     else if (to !== undefined && words[to]) this.#focus(words[to]);
     else return;
     event.preventDefault();

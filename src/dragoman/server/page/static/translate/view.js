@@ -35,10 +35,9 @@ class TranslateView {
     this.#build(settings);
     this.links = new Links(this.panes);
     this.explanation = new Explanation(this.engine, this.editor, this.output, this.links);
-    this.below = h("div", { class: "below" }, this.alternatives, this.explanation.element);
-    this.element = h("div", {
-      class: "translate", onkeydown: (event) => this.#shortcut(event),
-    }, h("h1", { class: "unseen" }, "Translate"), this.languages.element, this.panes, this.files.input, this.files.list, this.below);
+    this.below = h("div", { class: "below" }, tips(), this.alternatives, this.explanation.element);
+    this.element = h("div", { class: "translate" }, h("h1", { class: "unseen" }, "Translate"), this.languages.element, this.panes, this.files.input, this.files.list, this.below);
+    document.addEventListener("keydown", (event) => this.element.isConnected && this.#shortcut(event));
     if (settings.filesTranslation !== false) acceptDrops(this.element, (files) => this.files.add(files));
     this.#showState();
   }
@@ -94,7 +93,7 @@ class TranslateView {
     const done = this.#parts.filter((part) => part.result).length;
     this.copyButton.hidden = !done;
     const confidence = done ? jointConfidence(this.#parts) : null;
-    this.sure.replaceChildren(...(confidence === null ? [] : [gauge(confidence), h("span", { class: "legend" }, h("span", { class: "sample" }, "underlined"), "less sure")]));
+    this.sure.replaceChildren(...(confidence === null ? [] : [gauge(confidence, { shown: true }), h("span", { class: "legend" }, h("span", { class: "sample" }, "underlined"), "less sure")]));
     const part = this.#parts[this.#current];
     this.alternatives.replaceChildren(alternativesList(part, (index) => this.#choose(part, index)) ?? "");
     if (this.tooLong) this.state.replaceChildren(h("p", { class: "notice bad", role: "alert" }, `The text is ${whole(text.length - this.limit)} characters too long. Shorten it, or drop it as a file.`));
@@ -125,6 +124,7 @@ class TranslateView {
 
   #update(parts, done) {
     this.#parts = parts;
+    this.output.element.classList.remove("stale");
     this.#current = Math.min(this.#current, parts.length - 1);
     if (parts.filter((part) => part.text).length === 1) this.#current = parts.findIndex((part) => part.text);
     this.output.element.lang = this.languages.to;
@@ -142,10 +142,7 @@ class TranslateView {
   #fail(error) {
     this.panes.removeAttribute("aria-busy");
     this.output.element.classList.add("stale");
-    this.state.replaceChildren(errorNotice(error, () => {
-      this.output.element.classList.remove("stale");
-      this.translate();
-    }));
+    this.state.replaceChildren(errorNotice(error, () => this.translate()));
   }
 
   #choose(part, index) {
@@ -208,6 +205,12 @@ class TranslateView {
   shown() {
     if (matchMedia("(pointer: fine)").matches) this.editor.area.focus({ preventScroll: true });
   }
+}
+
+function tips() {
+  const keys = [["Ctrl+Enter", "translate at once"], ["Alt+Shift+S", "swap languages"], ["Alt+Shift+C", "copy"]];
+  return h("div", { class: "tips" }, h("p", null, "Click a word to see where the model looked."),
+    h("p", null, keys.map(([key, what]) => h("span", null, h("kbd", null, key), ` ${what} `))));
 }
 
 export const create = (context) => new TranslateView(context);

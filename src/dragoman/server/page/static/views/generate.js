@@ -89,10 +89,12 @@ class GenerateView {
 }
 
 function slider(label, limits, note) {
-  const value = h("output", { class: "number" }, String(limits.value));
-  const input = h("input", { type: "range", ...limits, value: null, oninput: () => { value.textContent = input.value; } });
+  const id = `slider-${label.toLowerCase()}`;
+  const value = h("output", { class: "number", for: id }, String(limits.value));
+  const input = h("input", { type: "range", ...limits, id, value: null, "aria-describedby": `${id}-note`, oninput: () => { value.textContent = input.value; } });
   input.value = limits.value;
-  const box = h("label", { class: "field wide" }, h("span", { class: "label slider-label" }, label, value), input, h("span", { class: "soft tiny" }, note));
+  const box = h("div", { class: "field wide" }, h("span", { class: "label slider-label" }, h("label", { for: id }, label), value), input,
+    h("span", { class: "soft tiny", id: `${id}-note` }, note)); // a label around it would name the output instead
   return { box, get value() { return Number(input.value); } };
 }
 

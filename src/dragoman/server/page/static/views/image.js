@@ -80,15 +80,17 @@ class ImageView {
     if (maps.length) this.#lay(maps[0][1]);
     return [h("p", { class: "answer" }, h("strong", null, chosen.join(", ") || "none of the classes"),
       typeof found.probability === "number" && h("span", { class: "soft" }, `${percent(found.probability, 1)} sure`)),
-    bars(found.probabilities, chosen), maps.length ? this.#choices("Where it looked", maps) : this.#nowhere()];
+    bars(found.probabilities, chosen), maps.length ? h("section", { "aria-label": "Where it looked" }, h("h2", { class: "small-title" }, "Where it looked"),
+      h("div", { class: "chips" }, this.#buttons(maps, "chip", 0))) : this.#nowhere()];
   }
 
   #caption(found) {
     announce(`Caption: ${found.caption}`);
     const { words = [], weights = [] } = found.attention ?? {};
     const others = found.captions.slice(1);
-    return [h("p", { class: "answer caption" }, found.caption),
-      words.length ? this.#choices("Click a word to see where the model looked for it", words.map((word, i) => [word, weights[i]])) : this.#nowhere(),
+    const buttons = this.#buttons(words.map((word, i) => [word, weights[i]]), "look");
+    return [h("p", { class: "answer caption" }, words.length ? buttons : found.caption),
+      words.length ? h("p", { class: "soft tiny" }, "Click a word to see where the model looked for it.") : this.#nowhere(),
       others.length ? h("section", null, h("h2", { class: "small-title" }, "Alternatives"), h("ul", { class: "plain" }, others.map((each) => h("li", null, each.text)))) : null].filter(Boolean);
   }
 
@@ -97,7 +99,7 @@ class ImageView {
   }
 
   /** Buttons, one for each map; the pressed one lies over the image. */
-  #choices(title, maps) {
+  #buttons(maps, kind, pressed = -1) {
     const buttons = [];
     const choose = (index) => {
       buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(i === index)));
@@ -105,10 +107,10 @@ class ImageView {
       else this.#lay(maps[index][1]);
     };
     maps.forEach(([name], i) => buttons.push(h("button", {
-      type: "button", class: "chip", "aria-pressed": String(i === 0 && this.task !== "captioning"),
+      type: "button", class: kind, "aria-pressed": String(i === pressed),
       onclick: () => choose(buttons[i].getAttribute("aria-pressed") === "true" ? -1 : i),
     }, name)));
-    return h("section", { "aria-label": title }, h("h2", { class: "small-title" }, title), h("div", { class: "chips" }, buttons));
+    return buttons;
   }
 
   /** Lay weights [rows][columns] over the image: what was not looked at is dimmed. */

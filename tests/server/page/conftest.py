@@ -1,0 +1,112 @@
+"""A page in a real browser. One browser serves all tests of a process, in a thread of its own.
+
+Playwright keeps an event loop running in the thread that uses it, which would break tests with loops of their own.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from tests.server.page.fake import Fake, Running
+
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+class Browser:
+    """Chromium, and the one thread that may talk to it."""
+
+    def __init__(self, path: str) -> None:
+        self._thread = ThreadPoolExecutor(1)
+        self.call(lambda: self._launch(path))
+
+    def call(self, work: Callable[[], Any]) -> Any:
+        return self._thread.submit(work).result()
+
+    def _launch(self, path: str) -> None:
+        from playwright.sync_api import sync_playwright
+
+        self._playwright = sync_playwright().start()
+        self.chromium = self._playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+
+    def close(self) -> None:
+        self.call(self.chromium.close)
+        self.call(self._playwright.stop)
+        self._thread.shutdown()
+
+
+class Site:
+    """The page as a visitor sees it, and the fake server behind it."""
+
+    def __init__(self, browser: Browser, fake: Fake, address: str) -> None:
+        self.fake, self.address, self._browser = fake, address, browser
+        self.complaints: list[str] = []
+        self._contexts: list[Any] = []
+
+    def open(self, place: str = "", width: int = 1280, **options: Any) -> Any:
+        """A new visitor with an empty history."""
+        context = self._browser.chromium.new_context(viewport={"width": width, "height": 860}, **options)
+        self._contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(8000)
+        page.on("console", lambda message: self._heard(message.type, message.text))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("request", lambda request: self._asked(request.url))
+        page.goto(f"{self.address}/{place}")
+        page.wait_for_selector("main > :not(.placeholder)")
+        return page
+
+    def _heard(self, kind: str, text: str) -> None:
+        if kind in ("error", "warning") and "Failed to load resource" not in text:
+            self.complaints.append(text)
+
+    def _asked(self, url: str) -> None:
+        if not url.startswith((self.address, "data:", "blob:")):
+            self.complaints.append(f"asked {url}")
+
+    def close(self) -> None:
+        for context in self._contexts:
+            context.close()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    path = shutil.which("chromium")
+    if path is None:
+        pytest.skip("chromium is not installed; apt-get install chromium")
+    pytest.importorskip("playwright", reason="playwright is not installed; pip install playwright")
+    found = Browser(path)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def site(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Site]:
+    """The page of a server with all tasks, or with the models that `@pytest.mark.parametrize` names."""
+    fake = Fake(*getattr(request, "param", ()))
+    with Running(fake) as address:
+        found = Site(browser, fake, address)
+        yield found
+        browser.call(found.close)
+    assert found.complaints == []
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Tests of the page run in the thread of their browser."""
+    if "site" not in pyfuncitem.fixturenames:
+        return None
+    arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
+    pyfuncitem.funcargs["browser"].call(lambda: pyfuncitem.obj(**arguments))
+    return True
