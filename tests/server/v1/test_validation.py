@@ -64,3 +64,26 @@ def test_without_a_content_type() -> None:
     answer = Client().request("POST", "/v1/detect", content=b'{"text": "a"}')
     assert answer.status_code == 400
     assert answer.json()["error"] == "the body must be a JSON object, sent with Content-Type: application/json"
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "message"),
+    [
+        ("features", b'{"texts":[' + b"1," * 20_000 + b"1]}", "'texts' has more than 10,000 items"),
+        ("translate", b'{"text":' + b"[" * 900 + b"]" * 900 + b"}", "'text' is nested too deeply"),
+        ("translate", b'{"text":' + b'{"a":' * 400 + b"1" + b"}" * 401, "'text' is nested too deeply"),
+        ("predict", b'{"texts":' + b"[" * 900 + b"]" * 900 + b"}", "'texts' is nested too deeply"),
+        ("score", b'{"pairs":[' + b"{}," * 20_000 + b"{}]}", "'pairs' has more than 10,000 items"),
+        ("score", b'{"pairs":[' + b'{"a":1,"b":1,"c":1},' * 9_000 + b"{}]}", "'pairs' has too many fields"),
+        ("detect", b"{" + b",".join(b'"%d":1' % i for i in range(30_000)) + b"}", "the request has too many fields"),
+        ("predict", b'{"series":{"columns":{"x":[' + b"1e999," * 20_000 + b"1]}}}", "'series.columns.x' must have"),
+        ("predict", b'{"series":{"columns":{"x":[' + b'"",' * 20_000 + b"1]}}}", "'series.columns.x' must have"),
+        ("predict", b'{"series":{"columns":{"x":[1]},"times":[' + b"1," * 20_000 + b"1]}}", "'series.times' must be"),
+    ],
+)
+def test_thousands_of_mistakes_are_one(path: str, content: bytes, message: str) -> None:
+    """Validation writes down every mistake: megabytes of wrong items would become gigabytes, so they stop it early."""
+    headers = {"content-type": "application/json"}
+    answer = Client().request("POST", f"/v1/{path}", content=content, headers=headers)
+    assert answer.status_code == 400
+    assert answer.json()["error"].startswith(message)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
+import sys
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     ValidationError,
@@ -17,8 +18,8 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from dragoman.server.bounds import BEAM, BEST, HORIZON, IMAGES, STOP_CHARACTERS, STOPS
+from dragoman.server.v1.shape import shape_problem
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 Fill = Literal["linear", "previous", "seasonal"]
 Seed = Annotated[int, Field(ge=0, le=2**53, description="Of the draws: the same seed gives the same text.")]
 ModelName = Annotated[
@@ -34,13 +35,22 @@ def _text_or_texts(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
         raise PydanticCustomError("text_or_texts", "must be a text or a list of texts") from None
 
 
-def _is_text(value: Any) -> bool:
-    """Whether all texts in a value can be encoded: JSON may hold half a surrogate pair, which is no character."""
-    if isinstance(value, str):
-        return value.isascii() or _SURROGATE.search(value) is None
-    if isinstance(value, dict):
-        return all(_is_text(name) and _is_text(each) for name, each in value.items())
-    return all(map(_is_text, value)) if isinstance(value, list) else True
+def _all_numbers(value: Any) -> Any:
+    """Stop at the first value that is no number: a long column has only one message."""
+    if isinstance(value, list) and not all(each is None or _is_number(each) for each in value):
+        raise PydanticCustomError("numbers", "must have numbers, and null where a value is missing")
+    return value
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a value is a number that a float can hold."""
+    return type(value) in (int, float) and -sys.float_info.max <= value <= sys.float_info.max
+
+
+def _all_texts(value: Any) -> Any:
+    if isinstance(value, list) and not all(isinstance(each, str) for each in value):
+        raise PydanticCustomError("texts", "must be a list of texts")
+    return value
 
 
 class ApiRequest(BaseModel):
@@ -55,11 +65,9 @@ class ApiRequest(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _encodable(cls, given: Any) -> Any:
-        for name, value in given.items() if isinstance(given, dict) else ():
-            if not _is_text(name) or not _is_text(value):
-                shown = name[:60].encode("utf-8", "replace").decode()
-                raise ValueError(f"'{shown}' has half a surrogate pair, from a wrong decoding")
+    def _shaped(cls, given: Any) -> Any:
+        if isinstance(given, dict) and (problem := shape_problem(given)):
+            raise ValueError(problem)
         return given
 
 
@@ -153,15 +161,19 @@ class GenerateRequest(ApiRequest):
     stream: bool = Field(default=True, description="Server-sent events as the text is written; false: one answer.")
 
 
+Column = Annotated[list[float | None], BeforeValidator(_all_numbers)]
+Times = Annotated[list[str], BeforeValidator(_all_texts)]
+
+
 class Series(BaseModel):
     """A series as columns."""
 
     model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 
-    columns: dict[str, list[float | None]] = Field(
+    columns: dict[str, Column] = Field(
         min_length=1, description="Numbers of each variable, oldest first; null where one is missing."
     )
-    times: list[str] | None = Field(default=None, description="Of each row: 2001-02-28, 2001-02-28 13:00, 2001Q1 ...")
+    times: Times | None = Field(default=None, description="Of each row: 2001-02-28, 2001-02-28 13:00, 2001Q1 ...")
 
 
 class PredictOptions(BaseModel):
