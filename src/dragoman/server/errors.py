@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import traceback
+
 from dragoman.errors import DragomanError
 
 
@@ -41,3 +43,8 @@ class TooMany(ServerError):
 
 class Unavailable(ServerError):
     status = 503
+
+
+def places(error: BaseException) -> str:
+    """Where an error comes from, for the log. Its message is left out: it may hold what people write."""
+    return "".join(traceback.format_list(traceback.extract_tb(error.__traceback__)))
