@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from dragoman.server.app import create_app
 from dragoman.server.settings import ServerSettings
-from tests.server.libretranslate.serving import Client, FakeBackend, live_server, make_app
+from tests.server.libretranslate.serving import Client, FakeBackend, live_server
 
 KEY = "a-key-of-the-tests"
 
@@ -20,12 +21,12 @@ def client() -> Client:
 
 @pytest.fixture(scope="package")
 def port() -> Iterator[int]:
-    with live_server(make_app(FakeBackend("en>es", "es>en", "de>en"), ServerSettings())) as port:
+    with live_server(create_app(FakeBackend("en>es", "es>en", "de>en"), ServerSettings())) as port:
         yield port
 
 
 @pytest.fixture(scope="package")
 def locked_port() -> Iterator[int]:
     """A server that asks for a key."""
-    with live_server(make_app(FakeBackend("en>es", "es>en"), ServerSettings(keys=frozenset({KEY})))) as port:
+    with live_server(create_app(FakeBackend("en>es", "es>en"), ServerSettings(keys=frozenset({KEY})))) as port:
         yield port

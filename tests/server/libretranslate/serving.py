@@ -8,16 +8,15 @@ import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import httpx
 import uvicorn
 from fastapi import FastAPI
-from fastapi.responses import JSONResponse, Response
 
-from dragoman.server import libretranslate
+from dragoman.server.app import create_app
 from dragoman.server.backend import ModelInfo, Payload
-from dragoman.server.errors import ServerError
 from dragoman.server.settings import ServerSettings
 
 WORDS = {"en": ("the", "plant", "hello"), "es": ("la", "planta", "hola"), "de": ("die", "pflanze", "hallo")}
@@ -63,24 +62,19 @@ def _detected(text: str) -> list[Payload]:
     return [{"language": code, "confidence": round(100 * found[code] / total, 1)} for code in ranked]
 
 
-def make_app(backend: FakeBackend, settings: ServerSettings) -> FastAPI:
-    app = FastAPI(openapi_url=None)
-    metrics = libretranslate.Metrics()
-    app.include_router(libretranslate.router(backend, settings, metrics))
-
-    @app.exception_handler(ServerError)
-    async def answer(request: Any, error: ServerError) -> Response:
-        return JSONResponse({"error": str(error)}, error.status)
-
-    return app
+@cache
+def _application(pairs: tuple[str, ...], settings: ServerSettings) -> tuple[FakeBackend, FastAPI]:
+    """Kept for the tests that want the same: an application takes long to build."""
+    backend = FakeBackend(*pairs)
+    return backend, create_app(backend, settings)
 
 
 class Client:
     """Sends requests to the routes without a socket."""
 
     def __init__(self, *pairs: str, **settings: Any) -> None:
-        self.backend = FakeBackend(*(pairs or ("en>es", "es>en", "de>en")))
-        self.app = make_app(self.backend, ServerSettings(**settings))
+        self.backend, self.app = _application(pairs or ("en>es", "es>en", "de>en"), ServerSettings(**settings))
+        self.backend.jobs.clear()
 
     def __call__(self, method: str, path: str, **options: Any) -> httpx.Response:
         async def send() -> httpx.Response:

@@ -59,9 +59,9 @@ def test_settings_of_a_page() -> None:
     }
 
 
-def test_a_server_without_translators_still_answers() -> None:
+def test_a_server_without_translators_still_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     client = Client()
-    client.backend.models().clear()
+    monkeypatch.setattr(client.backend, "models", list)
     assert client("GET", "/languages").json() == []
     assert client("GET", "/frontend/settings").json()["filesTranslation"] is False
     assert client.error(400, "Hello", "auto") == "es is not supported"
@@ -82,5 +82,12 @@ def test_metrics_count_texts_and_need_their_token() -> None:
     assert values["dragoman_texts_total"] == "2.0"
     assert values["dragoman_characters_total"] == "11.0"
     assert values["dragoman_workers"] == "2.0"
+    assert values['libretranslate_http_request_duration_seconds_count{endpoint="/translate",status="200"}'] == "1.0"
+    assert values['libretranslate_http_request_duration_seconds_count{endpoint="/metrics",status="401"}'] == "2.0"
     assert values['libretranslate_http_requests_in_flight{endpoint="/metrics"}'] == "1"
     assert values['libretranslate_http_requests_in_flight{endpoint="/translate"}'] == "0"
+
+
+@pytest.mark.parametrize(("method", "path", "status"), [("GET", "/translate", 405), ("POST", "/nowhere", 404)])
+def test_routes_that_are_not_there_answer_in_json(method: str, path: str, status: int, client: Client) -> None:
+    assert path in error_of(client(method, path), status)

@@ -116,7 +116,7 @@ def test_a_broken_host_header_is_no_problem(client: Client) -> None:
     assert answer.json()["translatedFileUrl"].startswith("http://[::1/download_file/")
 
 
-@pytest.mark.parametrize("name", ["x.txt", "..%2f..%2fetc%2fpasswd", "%00", "..", "a" * 5000])
+@pytest.mark.parametrize("name", ["x.txt", "..%2f..%2fetc%2fpasswd", "%00", "%2e%2e%2f", "a" * 5000])
 def test_other_names_are_not_found(name: str, client: Client) -> None:
     assert client("GET", f"/download_file/{name}").status_code == 404
 
