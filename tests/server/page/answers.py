@@ -45,7 +45,7 @@ MODELS = {
             time="day",
             horizon=14,
             context=28,
-            spacing="day",
+            spacing="every day",
             levels=[50, 80, 90],
         ),
         model("digits", "image-classification", image={"height": 8, "width": 8, "channels": 1}),
@@ -93,7 +93,7 @@ def translation(text: str, body: Json) -> Json:
         "model": f"{body['source']}-{body['target']}",
         "translations": [{**best, "words": words}, *others],
         "pieces": 1,
-        "warnings": [],
+        "warnings": ["it has letters that the model never saw"] if "Щ" in text else [],
         "alignment": alignment(source, target),
         "attention": None,
     }

@@ -85,6 +85,7 @@ def test_a_clicked_word_shows_where_the_model_looked(site: Site) -> None:
     assert page.locator(".word.chosen").inner_text() == "planta"
     rows = page.locator(".heat-table tbody th").all_inner_texts()
     assert rows == ["La", "planta", "es", "verde", ".", "[END]"]
+    assert page.locator(".heat-table th.here").all_inner_texts() == ["planta"]
     before = page.locator(".heat-table td[data-w]").first.get_attribute("data-w")
     page.click("button[aria-label='Head 3']")
     assert page.locator(".heat-table td[data-w]").first.get_attribute("data-w") != before
@@ -165,6 +166,12 @@ def test_text_is_never_markup(site: Site) -> None:
     page.locator(".word >> text=img").click()
     page.wait_for_selector(".heat-table")
     assert page.locator("main img, main b:not(.quoted):not(.readout b)").count() == 0
+
+
+def test_a_link_brings_its_text_and_what_the_model_warns_of_is_told(site: Site) -> None:
+    page = site.open("?source=es&target=en&q=La%20casa%20Щ")
+    translated(page, "The house Щ")
+    assert page.inner_text(".warnings") == "it has letters that the model never saw"
 
 
 def test_an_api_key_is_asked_for_and_sent(site: Site) -> None:

@@ -4,6 +4,13 @@ export const whole = (value) => Math.round(value).toLocaleString("en");
 
 export const percent = (value, digits = 0) => `${(100 * value).toFixed(digits)} %`;
 
+/** A probability with a decimal; never a 0 or a 1 that only rounding made. */
+export function probability(value) {
+  if (value > 0 && value < 0.0005) return "< 0.1 %";
+  if (value < 1 && value > 0.9995) return "> 99.9 %";
+  return percent(value, 1);
+}
+
 /** Few significant digits, no noise: 0.0123, 4.57, 1,204. */
 export function plain(value) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";

@@ -65,7 +65,7 @@ function sentences(title, list) {
 const line = (name, value) => h("div", null, h("dt", null, name), h("dd", null, value));
 const marked = (runs, kind) => runs.map(([text, differs]) => (differs ? h("mark", { class: kind }, text) : text));
 
-const NAMES = { bleu: "BLEU", chrf: "chrF", macro_f1: "macro F1", micro_f1: "micro F1", f1: "F1", mae: "mean absolute error", rmse: "RMSE", r2: "R²", auc: "AUC", exact: "exact" };
+const NAMES = { bleu: "BLEU", chrf: "chrF", macro_f1: "macro F1", micro_f1: "micro F1", f1: "F1", mae: "mean absolute error", rmse: "RMSE", mase: "MASE", r2: "R²", auc: "AUC", exact: "exact" };
 
 function anyTask(found) {
   const metrics = Object.entries(found.metrics ?? {});

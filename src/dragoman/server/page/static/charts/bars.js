@@ -1,7 +1,7 @@
 // Probabilities as bars, largest first.
 
 import { h, setVars } from "../dom.js";
-import { percent } from "../numbers.js";
+import { probability } from "../numbers.js";
 
 const SHOWN = 8;
 
@@ -12,7 +12,7 @@ export function bars(probabilities, chosen = [], shown = SHOWN) {
     const bar = h("span", { class: "bar-track", "aria-hidden": "true" }, h("span", null));
     setVars(bar, { "--value": `${(100 * value).toFixed(2)}%` });
     return h("li", { class: chosen.includes(name) ? "chosen" : "" },
-      h("span", { class: "bar-name" }, name), bar, h("span", { class: "number" }, percent(value, value > 0.9995 || value < 0.0005 ? 0 : 1)));
+      h("span", { class: "bar-name" }, name), bar, h("span", { class: "number" }, probability(value)));
   });
   const more = all.length - rows.length;
   return h("div", null, h("ol", { class: "bars", "aria-label": "Probabilities" }, rows), more > 0 && h("p", { class: "soft more" }, `and ${more} more, all less probable`));

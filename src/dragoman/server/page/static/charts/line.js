@@ -70,6 +70,8 @@ function draw(chart, width, tooltip) {
   return svg;
 }
 
+const wholeSteps = (chart) => chart.series.every((each) => each.points.every(([x]) => Number.isInteger(x)));
+
 function summary(chart) {
   return chart.series.filter((each) => each.points.length).map((each) => {
     const [first, last] = [each.points[0], each.points.at(-1)];
@@ -86,7 +88,7 @@ function axes(chart, { x, y, x0, x1, y0, y1, width, height }) {
       s("text", { x: MARGIN.left - 8, y: y(value) + 4, "text-anchor": "end" }, format(value)));
   }
   const found = ticks(x0, x1, Math.max(2, Math.floor(width / (chart.labelOf ? 130 : 90))))
-    .filter((value) => !chart.labelOf || Number.isInteger(value));
+    .filter((value) => Number.isInteger(value) || !(chart.labelOf || wholeSteps(chart)));
   for (const value of found) {
     const near = x(value) > width - 44 ? "end" : x(value) < MARGIN.left + 16 ? "start" : "middle";
     group.append(s("text", { x: x(value), y: height - 10, "text-anchor": near }, label(value)));

@@ -4,7 +4,7 @@ import { h, setVars } from "../dom.js";
 import { percent } from "../numbers.js";
 
 /** @param {import("./engine.js").Part} part @param {(index: number) => void} choose */
-export function alternativesList(part, choose) {
+export function alternativesList(part, choose, several = false) {
   const all = part?.result?.translations ?? [];
   if (all.length < 2) return null;
   const chosen = part.result.chosen ?? 0;
@@ -15,8 +15,10 @@ export function alternativesList(part, choose) {
     },
     h("span", { class: "alternative-text" }, each.text),
     typeof each.confidence === "number" && gauge(each.confidence))));
-  return h("section", { class: "alternatives" }, h("h2", { class: "small-title" }, "Alternatives"), h("ol", null, items));
+  return h("section", { class: "alternatives" }, h("h2", { class: "small-title" }, several ? ["Alternatives for ", h("q", null, clipped(part.text))] : "Alternatives"), h("ol", null, items));
 }
+
+const clipped = (text) => (text.length > 48 ? `${text.slice(0, 46).trimEnd()}…` : text);
 
 /** A confidence as a small bar with its number. */
 export function gauge(confidence, { label = "Confidence", shown = false } = {}) {

@@ -115,6 +115,7 @@ export class Explanation {
       this.#mapOf = found;
       this.#map = found.attention?.layers?.length ? new HeatMap(found.attention.layers) : null;
     }
+    this.#map?.choose(side, where[side].words, index);
     this.body.replaceChildren(summary, this.#map?.element ?? h("p", { class: "soft" }, "This kind of model has no attention to show."));
   }
 }

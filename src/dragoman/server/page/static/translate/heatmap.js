@@ -21,7 +21,16 @@ export function meanOf(heads) {
 
 const piece = (text) => text.replaceAll("▁", "").replaceAll("Ġ", "") || "␣";
 
+const length = (text) => (/^\[[A-Z]+\]$|^␣$/.test(text) ? 0 : text.length);
+
+/** Where each text of a list begins and ends, all written without spaces. */
+function spans(texts) {
+  let at = 0;
+  return texts.map((text) => [at, at += length(text)]);
+}
+
 export class HeatMap {
+  #chosen = null;
   #layer;
   #head = "mean";
 
@@ -44,6 +53,19 @@ export class HeatMap {
       h("div", { class: "heat-controls" }, choice.box, h("div", { class: "field" }, h("span", { class: "label" }, "Head"), this.thumbs)),
       this.place, this.readout);
     this.#draw();
+  }
+
+  /** Mark the pieces of a word; side is source or target. */
+  choose(side, words, index) {
+    this.#chosen = { side, span: spans(words)[index] };
+    this.#draw();
+  }
+
+  /** Whether each piece of a side belongs to the marked word. */
+  #marked(side, pieces) {
+    if (this.#chosen?.side !== side) return pieces.map(() => false);
+    const [start, stop] = this.#chosen.span;
+    return spans(pieces.map(piece)).map(([from, to]) => to > from && from < stop && start < to);
   }
 
   #draw() {
@@ -72,8 +94,10 @@ export class HeatMap {
   #table(layer, rows, weights) {
     const columns = layer.source;
     if (rows.length * columns.length > CELLS) return h("p", { class: "soft" }, "This sentence is too long for a readable heat map.");
-    const head = h("tr", null, h("td", null), columns.map((text) => h("th", { scope: "col" }, h("span", null, piece(text)))));
-    const body = rows.map((text, i) => h("tr", null, h("th", { scope: "row" }, piece(text)),
+    const [rowSide, columnSide] = layer.name.startsWith("encoder") ? ["source", "source"] : ["target", layer.name.includes("cross") ? "source" : "target"];
+    const [markedRows, markedColumns] = [this.#marked(rowSide, rows), this.#marked(columnSide, columns)];
+    const head = h("tr", null, h("td", null), columns.map((text, j) => h("th", { scope: "col", class: markedColumns[j] ? "here" : null }, h("span", null, piece(text)))));
+    const body = rows.map((text, i) => h("tr", null, h("th", { scope: "row", class: markedRows[i] ? "here" : null }, piece(text)),
       columns.map((other, j) => cell(weights[i]?.[j] ?? 0, piece(text), piece(other), columns.length <= ROOMY))));
     const table = h("table", {
       class: columns.length <= ROOMY ? "heat-table roomy" : "heat-table",

@@ -57,6 +57,12 @@ export class Languages {
     this.#fillTargets(targets);
   }
 
+  /** Choose languages by their codes; unknown ones change nothing. */
+  choose(source, target) {
+    if ([...this.source.options].some((option) => option.value === source)) this.source.value = source;
+    this.#fillTargets([target, this.to]);
+  }
+
   /** What the text is in: chosen, or detected. */
   get from() {
     return this.source.value === "auto" ? this.detected?.language ?? null : this.source.value;

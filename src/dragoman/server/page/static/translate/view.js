@@ -20,6 +20,7 @@ class TranslateView {
   #parts = [];
   #current = 0;
   #detecting = null;
+  #failed = false;
 
   constructor({ models, languages, settings }) {
     this.limit = settings.charLimit > 0 ? settings.charLimit : Infinity;
@@ -38,8 +39,19 @@ class TranslateView {
     this.below = h("div", { class: "below" }, tips(), this.alternatives, this.explanation.element);
     this.element = h("div", { class: "translate" }, h("h1", { class: "unseen" }, "Translate"), this.languages.element, this.panes, this.files.input, this.files.list, this.below);
     document.addEventListener("keydown", (event) => this.element.isConnected && this.#shortcut(event));
+    addEventListener("online", () => this.#failed && this.translate());
     if (settings.filesTranslation !== false) acceptDrops(this.element, (files) => this.files.add(files));
     this.#showState();
+    this.#fromAddress();
+  }
+
+  /** Links may bring a text: ?q=hello&source=en&target=es, as LibreTranslate's page reads them. */
+  #fromAddress() {
+    const given = new URLSearchParams(location.search);
+    this.languages.choose(given.get("source"), given.get("target"));
+    if (!given.get("q")) return;
+    this.editor.text = given.get("q");
+    this.#typed();
   }
 
   #build(settings) {
@@ -49,6 +61,7 @@ class TranslateView {
       type: "button", class: "icon-button", "aria-label": "Copy the translation", title: "Copy (Alt+Shift+C)",
       "aria-keyshortcuts": "Alt+Shift+C", onclick: () => this.#copy(),
     }, icon("copy"));
+    this.warnings = h("div", { class: "warnings", role: "status" });
     this.sure = h("div", { class: "sure" });
     this.state = h("div", { class: "pane-state" });
     this.alternatives = h("div", { class: "alternatives-place" });
@@ -56,7 +69,7 @@ class TranslateView {
     this.panes = h("div", { class: "panes card" },
       h("section", { class: "pane", "aria-label": "Source" }, this.editor.element, this.clearButton,
         h("div", { class: "pane-foot" }, files ? this.files.button : h("span", null), this.count)),
-      h("section", { class: "pane result", "aria-label": "Translation" }, this.state, this.output.element,
+      h("section", { class: "pane result", "aria-label": "Translation" }, this.state, this.output.element, this.warnings,
         h("div", { class: "pane-foot" }, this.sure, this.copyButton)),
       h("div", { class: "drop-hint", "aria-hidden": "true" }, icon("file"), "Drop the file to translate it"));
   }
@@ -95,7 +108,9 @@ class TranslateView {
     const confidence = done ? jointConfidence(this.#parts) : null;
     this.sure.replaceChildren(...(confidence === null ? [] : [gauge(confidence, { shown: true }), h("span", { class: "legend" }, h("span", { class: "sample" }, "underlined"), "less sure")]));
     const part = this.#parts[this.#current];
-    this.alternatives.replaceChildren(alternativesList(part, (index) => this.#choose(part, index)) ?? "");
+    this.alternatives.replaceChildren(alternativesList(part, (index) => this.#choose(part, index), this.#parts.filter((each) => each.text).length > 1) ?? "");
+    const warnings = [...new Set(this.#parts.flatMap((each) => each.result?.warnings ?? []))];
+    this.warnings.replaceChildren(...warnings.slice(0, 3).map((text) => h("p", null, text)));
     if (this.tooLong) this.state.replaceChildren(h("p", { class: "notice bad", role: "alert" }, `The text is ${whole(text.length - this.limit)} characters too long. Shorten it, or drop it as a file.`));
     else if (!text.trim()) this.state.replaceChildren(h("p", { class: "hint" }, "The translation appears here as you type."));
     else this.state.replaceChildren();
@@ -113,6 +128,7 @@ class TranslateView {
     const { text } = this.editor;
     if (!text.trim() || this.tooLong) return;
     this.panes.setAttribute("aria-busy", "true");
+    this.#failed = false;
     try {
       if (this.languages.automatic) await this.#detect(text);
       if (!this.languages.from) throw new ApiError(400, "The language of this text was not recognized. Choose it above.");
@@ -140,6 +156,7 @@ class TranslateView {
   }
 
   #fail(error) {
+    this.#failed = true;
     this.panes.removeAttribute("aria-busy");
     this.output.element.classList.add("stale");
     this.state.replaceChildren(errorNotice(error, () => this.translate()));

@@ -4,7 +4,7 @@ import { post } from "../api.js";
 import { announce, h, setVars } from "../dom.js";
 import { bars } from "../charts/bars.js";
 import { emptyState } from "../notice.js";
-import { percent, plain } from "../numbers.js";
+import { plain, probability } from "../numbers.js";
 import { locate } from "../sentences.js";
 import { Latest, ModelChoice, heading, textBox } from "./shared.js";
 
@@ -62,7 +62,7 @@ function classes(found) {
   const chosen = found.labels ?? [found.label];
   const said = chosen.length ? chosen.join(", ") : "none of the classes";
   announce(`Class: ${said}`);
-  const sure = typeof found.probability === "number" ? h("span", { class: "soft" }, `${percent(found.probability, 1)} sure`) : null;
+  const sure = typeof found.probability === "number" ? h("span", { class: "soft" }, `${probability(found.probability)} sure`) : null;
   return [h("p", { class: "answer" }, h("strong", null, said), sure), bars(found.probabilities, chosen)];
 }
 

@@ -40,7 +40,7 @@ class ForecastView {
     const known = levels.length ? levels : LEVELS;
     this.level = select("Interval", known.map((each) => [each, `${plain(each)} %`]), { value: known.includes(90) ? 90 : known[0], onchange: () => this.#changed() });
     this.levelPlace.replaceChildren(this.level.box);
-    this.note.textContent = [columns.length && `Forecasts ${columns.join(", ")}`, spacing && `one row each ${spacing}`, context && `reads the last ${counted(context, "row")}`].filter(Boolean).join("; ");
+    this.note.textContent = [columns.length && `Forecasts ${columns.join(", ")}`, spacing && `one row ${spacing}`, context && `reads the last ${counted(context, "row")}`].filter(Boolean).join("; ");
     this.#changed();
   }
 

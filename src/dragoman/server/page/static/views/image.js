@@ -4,7 +4,7 @@ import { post } from "../api.js";
 import { bars } from "../charts/bars.js";
 import { announce, h, icon, setVars } from "../dom.js";
 import { emptyState } from "../notice.js";
-import { percent } from "../numbers.js";
+import { probability } from "../numbers.js";
 import { acceptDrops } from "../translate/files.js";
 import { Latest, ModelChoice, heading } from "./shared.js";
 
@@ -79,7 +79,7 @@ class ImageView {
     const maps = Object.entries(found.attention?.maps ?? {});
     if (maps.length) this.#lay(maps[0][1]);
     return [h("p", { class: "answer" }, h("strong", null, chosen.join(", ") || "none of the classes"),
-      typeof found.probability === "number" && h("span", { class: "soft" }, `${percent(found.probability, 1)} sure`)),
+      typeof found.probability === "number" && h("span", { class: "soft" }, `${probability(found.probability)} sure`)),
     bars(found.probabilities, chosen), maps.length ? h("section", { "aria-label": "Where it looked" }, h("h2", { class: "small-title" }, "Where it looked"),
       h("div", { class: "chips" }, this.#buttons(maps, "chip", 0))) : this.#nowhere()];
   }

@@ -1,12 +1,13 @@
 // Tagging: the words of a sentence with their tags in colours.
 
 import { post } from "../api.js";
-import { announce, h } from "../dom.js";
+import { announce, h, setVars } from "../dom.js";
 import { emptyState } from "../notice.js";
 import { counted, percent } from "../numbers.js";
 import { Latest, ModelChoice, heading, textBox } from "./shared.js";
 
-const COLORS = 6;
+const TURN = 137.5; // degrees between the hues of two tags: neighbours in the list look different
+const NEUTRAL = new Set(["O", "PUNCT", "SYM", "X", "."]);
 
 class TagView {
   constructor({ models }) {
@@ -39,11 +40,11 @@ class TagView {
     return [...predictions.map((found) => sentence(found, color)), legend(predictions, color)];
   }
 
-  /** B-PER and I-PER have one colour, O has none. */
+  /** The hue of a tag. B-PER and I-PER have one, O and punctuation have none. */
   #colors(predictions) {
     const known = this.choice.details.classes ?? predictions.flatMap((found) => found.tags);
-    const kinds = [...new Set(known.map(kind))].filter((each) => each !== "O");
-    return (tag) => (kind(tag) === "O" ? 0 : kinds.indexOf(kind(tag)) % COLORS + 1);
+    const kinds = [...new Set(known.map(kind))].filter((each) => !NEUTRAL.has(each));
+    return (tag) => (NEUTRAL.has(kind(tag)) ? null : ((kinds.indexOf(kind(tag)) + 1) * TURN + 100) % 360);
   }
 
   shown() {
@@ -53,20 +54,27 @@ class TagView {
 
 const kind = (tag) => tag.replace(/^[BIES]-/, "");
 
-function sentence(found, color) {
+function colored(element, hue) {
+  if (hue !== null) setVars(element, { "--hue": hue.toFixed(1) });
+  return element;
+}
+
+function sentence(found, hueOf) {
   return h("ol", { class: "tagged", "aria-label": "Tagged words" }, found.words.map((word, i) => {
     const tag = found.tags[i];
     const sure = found.probabilities?.[i];
-    return h("li", { class: color(tag) ? `tag series-${color(tag)}` : "tag none", title: typeof sure === "number" ? `${tag}: ${percent(sure, 1)} sure` : tag },
+    const unsure = typeof sure === "number" && sure < 0.7;
+    const title = typeof sure === "number" ? `${tag}: ${percent(sure, 1)} sure` : tag;
+    return colored(h("li", { class: hueOf(tag) === null ? "tag none" : "tag", title },
       h("span", { class: "tag-word" }, word),
-      h("span", { class: typeof sure === "number" && sure < 0.7 ? "tag-name unsure" : "tag-name" }, color(tag) ? tag : "", h("span", { class: "unseen" }, color(tag) ? "" : "no tag")));
+      h("span", { class: unsure ? "tag-name unsure" : "tag-name" }, tag === "O" ? h("span", { class: "unseen" }, "no tag") : tag)), hueOf(tag));
   }));
 }
 
-function legend(predictions, color) {
+function legend(predictions, hueOf) {
   const counts = new Map();
-  for (const tag of predictions.flatMap((found) => found.tags)) if (color(tag)) counts.set(kind(tag), (counts.get(kind(tag)) ?? 0) + 1);
-  return h("p", { class: "chart-legend" }, [...counts].map(([name, count]) => h("span", { class: `key series-${color(name)}` }, `${name} ${count}`)),
+  for (const tag of predictions.flatMap((found) => found.tags)) if (hueOf(tag) !== null) counts.set(kind(tag), (counts.get(kind(tag)) ?? 0) + 1);
+  return h("p", { class: "chart-legend" }, [...counts].map(([name, count]) => colored(h("span", { class: "key tag-key" }, `${name} ${count}`), hueOf(name))),
     h("span", { class: "soft" }, "dotted: less than 70 % sure"));
 }
 
