@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import struct
-from typing import Any, BinaryIO
+from typing import Any
 
 from dragoman.errors import FileFormatError
 
@@ -13,39 +12,32 @@ LENGTH = struct.Struct(">I")
 LONGEST = 2**30  # bytes of a message: more is no message of ours
 
 Message = dict[str, Any]
+_encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
 
 
 def pack(message: Message) -> bytes:
-    text = json.dumps(message, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode()
+    text = _encode(message).encode()
     return LENGTH.pack(len(text)) + text
 
 
-def read(stream: BinaryIO) -> Message | None:
-    """The next message; None at the end of the stream."""
-    head = stream.read(LENGTH.size)
-    if len(head) < LENGTH.size:
-        return None
-    text = stream.read(_checked(head))
-    return _message(text)
+class Unpacker:
+    """Puts messages together from what comes out of a pipe, in whatever parts it comes."""
 
+    def __init__(self) -> None:
+        self._data = bytearray()
 
-async def read_async(stream: asyncio.StreamReader) -> Message | None:
-    """The next message; None at the end of the stream, also in the middle of a message."""
-    try:
-        head = await stream.readexactly(LENGTH.size)
-        text = await stream.readexactly(_checked(head))
-    except asyncio.IncompleteReadError:
-        return None
-    return _message(text)
-
-
-def _checked(head: bytes) -> int:
-    (length,) = LENGTH.unpack(head)
-    if length > LONGEST:
-        raise FileFormatError(f"a message of {length:,} bytes between processes; something else wrote into the pipe")
-    return int(length)
-
-
-def _message(text: bytes) -> Message:
-    found: Message = json.loads(text)
-    return found
+    def feed(self, data: bytes) -> list[Message]:
+        """The messages that are complete now."""
+        self._data += data
+        found: list[Message] = []
+        at = 0
+        while (start := at + LENGTH.size) <= len(self._data):
+            (length,) = LENGTH.unpack_from(self._data, at)
+            if length > LONGEST:
+                raise FileFormatError(f"a message of {length:,} bytes between processes; something else wrote it")
+            if start + length > len(self._data):
+                break
+            at = start + length
+            found.append(json.loads(self._data[start:at]))
+        del self._data[:at]
+        return found

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import aclosing, contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -157,61 +157,76 @@ class WorkerPool:
     # Jobs
 
     async def run(self, kind: str, model: str, payload: Payload) -> Payload:
-        result: Payload = {}
-        async with aclosing(self._messages(kind, model, payload)) as messages:
-            async for message in messages:
-                result = message.get("result", result)
-        return result
+        with self._admitted():
+            async with asyncio.timeout(self._settings.timeout):
+                try:
+                    return await self._answer(kind, model, payload)
+                except WorkerDied:
+                    return await self._answer(kind, model, payload)  # by another one, once
 
     async def stream(self, kind: str, model: str, payload: Payload) -> AsyncGenerator[Payload]:
-        async with aclosing(self._messages(kind, model, payload)) as messages:
-            async for message in messages:
-                if "part" in message:
-                    yield message["part"]
+        deadline, answered = asyncio.get_running_loop().time() + self._settings.timeout, False
+        with self._admitted():
+            for last in (False, True):
+                try:
+                    async with aclosing(self._parts(kind, model, payload, deadline)) as parts:
+                        async for part in parts:
+                            answered = True
+                            yield part
+                    return
+                except WorkerDied:
+                    if answered or last:  # half a stream cannot be repeated
+                        raise
 
-    async def _messages(self, kind: str, model: str, payload: Payload) -> AsyncGenerator[Payload]:
-        """What a worker answers to a job. One whose worker died is given to another one, once."""
+    @contextmanager
+    def _admitted(self) -> Iterator[None]:
+        """Count a job that waits or runs, unless there are too many; say what went wrong with it."""
         if self._stopping:
             raise Unavailable("the server is stopping; try again in a moment", retry_after=5)
         if self._waiting >= self._settings.queue:
             raise Unavailable("the server is busy: too many requests wait; try again in a moment", retry_after=1)
         self._waiting += 1
-        deadline = asyncio.get_running_loop().time() + self._settings.timeout
-        answered = False
         try:
-            for _ in range(2):
-                try:
-                    async with aclosing(self._asked(kind, model, payload, deadline)) as messages:
-                        async for message in messages:
-                            answered = True
-                            yield message
-                    return
-                except WorkerDied:
-                    if answered:  # half a stream cannot be repeated
-                        break
-            raise Unavailable("the process that ran this request died; try again in a moment", retry_after=2)
+            yield
+        except WorkerDied:
+            raise Unavailable("the process that ran this request died; try again soon", retry_after=2) from None
         except TimeoutError:
             limit = f"the request took longer than {self._settings.timeout:g} s"
             raise Unavailable(f"{limit}; send less at a time, or try again later", retry_after=5) from None
         finally:
             self._waiting -= 1
 
-    async def _asked(self, kind: str, model: str, payload: Payload, deadline: float) -> AsyncGenerator[Payload]:
-        """What the worker with the fewest jobs answers."""
+    async def _answer(self, kind: str, model: str, payload: Payload) -> Payload:
+        """The result of the worker with the fewest jobs."""
+        worker = await self._choose()
+        number = next(self._numbers)
+        answer: asyncio.Future[Payload | None] = asyncio.get_running_loop().create_future()
+
+        def receive(message: Payload | None) -> None:
+            if not answer.done() and (message is None or "part" not in message):
+                answer.set_result(message)
+
+        worker.send(number, kind, model, payload, receive)
+        try:
+            result: Payload = _checked(await answer)["result"]
+        finally:
+            worker.forget(number, answer.done() and not answer.cancelled())
+        return result
+
+    async def _parts(self, kind: str, model: str, payload: Payload, deadline: float) -> AsyncGenerator[Payload]:
+        """The parts of a result, as the worker with the fewest jobs makes them."""
         async with asyncio.timeout_at(deadline):
             worker = await self._choose()
         number, finished = next(self._numbers), False
-        waiting = worker.send(number, kind, model, payload)
+        waiting: asyncio.Queue[Payload | None] = asyncio.Queue()
+        worker.send(number, kind, model, payload, waiting.put_nowait)
         try:
             while not finished:
                 async with asyncio.timeout_at(deadline):
                     message = await waiting.get()
                 finished = message is None or "part" not in message
-                if message is None:
-                    raise WorkerDied
-                if "error" in message:
-                    raise ServerError(message["error"], message["status"], _retry(message["status"]))
-                yield message
+                if "part" in (found := _checked(message)):
+                    yield found["part"]
         finally:
             worker.forget(number, finished)
 
@@ -226,5 +241,10 @@ class WorkerPool:
             await self._available.wait()
 
 
-def _retry(status: int) -> int | None:
-    return 1 if status == 503 else None
+def _checked(message: Payload | None) -> Payload:
+    """What a worker said, unless it is that it cannot."""
+    if message is None:
+        raise WorkerDied
+    if "error" in message:
+        raise ServerError(message["error"], message["status"], 1 if message["status"] == 503 else None)
+    return message

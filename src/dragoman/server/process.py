@@ -7,17 +7,20 @@ import json
 import logging
 import sys
 from collections.abc import Callable
+from typing import Any
 
-from dragoman.server.frames import Message, pack, read_async
+from dragoman.server.frames import Message, Unpacker, pack
 
 log = logging.getLogger("dragoman.server")
+
+Receive = Callable[[Message | None], None]  # takes the messages of a job; None if the worker died
 
 
 class WorkerDied(Exception):
     """The worker ended before it answered."""
 
 
-class WorkerProcess:
+class WorkerProcess(asyncio.SubprocessProtocol):
     """A worker and the jobs it has.
 
     about    what it said when it was ready: its models and problems with them
@@ -26,9 +29,11 @@ class WorkerProcess:
 
     def __init__(self, given: Message, ended: Callable[[WorkerProcess], None]) -> None:
         self._given, self._ended = given, ended
-        self._jobs: dict[int, asyncio.Queue[Message | None]] = {}
-        self._process: asyncio.subprocess.Process | None = None
-        self._reading: asyncio.Task[None] | None = None
+        self._jobs: dict[int, Receive] = {}
+        self._unpacker = Unpacker()
+        self._written: list[bytes] = []  # messages that go out together
+        self._process: asyncio.SubprocessTransport | None = None
+        self._gone = asyncio.Event()
         self.about: Message | None = None
         self.failure: str | None = None
         self.settled = asyncio.Event()  # it is ready, or failed, or ended
@@ -44,23 +49,27 @@ class WorkerProcess:
 
     @property
     def pid(self) -> int | None:
-        return None if self._process is None else self._process.pid
+        return None if self._process is None else self._process.get_pid()
 
     async def start(self) -> None:
         command = (sys.executable, "-m", "dragoman.server.worker", json.dumps(self._given))
-        pipe = asyncio.subprocess.PIPE
-        self._process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe)
-        self._reading = asyncio.create_task(self._read())
+        loop = asyncio.get_running_loop()
+        self._process, _ = await loop.subprocess_exec(lambda: self, *command, stderr=None)
 
-    async def _read(self) -> None:
-        assert self._process is not None
-        assert self._process.stdout is not None
-        try:
-            while (message := await read_async(self._process.stdout)) is not None:
-                self._received(message)
-        finally:
-            await self._process.wait()
-            self._end()
+    # What the event loop calls
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        for message in self._unpacker.feed(data):
+            self._received(message)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The process has ended, and everything that it wrote has been read."""
+        self.about = None
+        for receive in list(self._jobs.values()):
+            receive(None)
+        self.settled.set()
+        self._gone.set()
+        self._ended(self)
 
     def _received(self, message: Message) -> None:
         if "ready" in message:
@@ -69,21 +78,14 @@ class WorkerProcess:
         elif "failed" in message:
             self.failure = message["failed"]
         elif message["id"] in self._jobs:  # nobody waits for a cancelled one
-            self._jobs[message["id"]].put_nowait(message)
+            self._jobs[message["id"]](message)
 
-    def _end(self) -> None:
-        self.about = None
-        for waiting in self._jobs.values():
-            waiting.put_nowait(None)
-        self.settled.set()
-        self._ended(self)
+    # What the pool calls
 
-    def send(self, number: int, kind: str, model: str, payload: Message) -> asyncio.Queue[Message | None]:
-        """Give it a job; its messages come into the queue, None if it died."""
-        waiting: asyncio.Queue[Message | None] = asyncio.Queue()
-        self._jobs[number] = waiting
+    def send(self, number: int, kind: str, model: str, payload: Message, receive: Receive) -> None:
+        """Give it a job."""
+        self._jobs[number] = receive
         self._write({"id": number, "kind": kind, "model": model, "payload": payload})
-        return waiting
 
     def forget(self, number: int, finished: bool) -> None:
         """Nobody waits for a job any more; one that is not finished is cancelled."""
@@ -92,23 +94,34 @@ class WorkerProcess:
             self._write({"cancel": number})
 
     def _write(self, message: Message) -> None:
-        pipe = None if self._process is None else self._process.stdin
+        """Send a message with all others of this turn of the event loop: each write wakes the worker up."""
+        if not self._written:
+            asyncio.get_running_loop().call_soon(self._flush)
+        self._written.append(pack(message))
+
+    def _flush(self) -> None:
+        pipe = self._pipe()
         if pipe is not None and not pipe.is_closing():
-            pipe.write(pack(message))
+            pipe.write(b"".join(self._written))
+        self._written.clear()
+
+    def _pipe(self) -> Any:
+        return None if self._process is None else self._process.get_pipe_transport(0)
 
     def close(self) -> None:
         """Let it finish what it has, and end."""
-        if self._process is not None and self._process.stdin is not None:
-            self._process.stdin.close()
+        self._flush()
+        if (pipe := self._pipe()) is not None:
+            pipe.close()
 
     async def stop(self, grace: float) -> None:
         """End it, by force after some seconds."""
         self.close()
-        if self._process is None or self._reading is None:
+        if self._process is None:
             return
         try:
-            await asyncio.wait_for(asyncio.shield(self._reading), grace)
+            await asyncio.wait_for(self._gone.wait(), grace)
         except TimeoutError:
             log.warning("worker %s did not end in %g s and is killed", self.pid, grace)
             self._process.kill()
-            await self._reading
+            await self._gone.wait()

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import logging
-import traceback
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from dragoman.errors import DragomanError
-from dragoman.server.errors import BadRequest, ServerError
+from dragoman.server.errors import BadRequest, ServerError, places
 from dragoman.server.translation import TranslationRequest, translate_together
 
 BATCH = 64  # sentences that go through a network together
@@ -35,10 +34,20 @@ class Scheduler:
     answers    what is done for each kind of job besides translation
     send       takes the messages to the front process
     sentences  of a request at most
+    flush      is called when a piece of work is done: the messages so far go out together
     """
 
-    def __init__(self, models: Mapping[str, Any], answers: Mapping[str, Answer], send: Send, sentences: int) -> None:
+    def __init__(
+        self,
+        models: Mapping[str, Any],
+        answers: Mapping[str, Answer],
+        send: Send,
+        sentences: int,
+        flush: Callable[[], None] = lambda: None,
+    ) -> None:
         self.models, self.answers, self.send, self.sentences = models, answers, send, sentences
+        self.flush = flush
+        self.translated = 0  # sentences of the last batch
         self._translations: deque[Waiting] = deque()
         self._jobs: deque[tuple[int, Callable[[], Any]]] = deque()
         self._streams: dict[int, Iterator[Any]] = {}
@@ -46,6 +55,11 @@ class Scheduler:
     @property
     def busy(self) -> bool:
         return bool(self._translations or self._jobs or self._streams)
+
+    @property
+    def waiting(self) -> int:
+        """Sentences to translate; a whole batch where something else is to be done, which must not wait."""
+        return BATCH if self._jobs or self._streams else sum(each.request.left for each in self._translations)
 
     def add(self, message: Mapping[str, Any]) -> None:
         """Accept a job, or the word that nobody waits for one any more."""
@@ -65,10 +79,9 @@ class Scheduler:
 
     def step(self) -> None:
         """Do one piece of work of each kind."""
-        self._translate_batch()
-        self._run_job()
-        for number in list(self._streams):
-            self._advance(number)
+        for work in (self._translate_batch, self._run_job, self._advance_streams):
+            work()
+            self.flush()
 
     def _checked(self, name: str, task: str) -> str:
         if name not in self.models or self.models[name].task != task:
@@ -90,6 +103,7 @@ class Scheduler:
         first = self._translations[0]
         key = first.model, first.request.options
         alike = [each for each in self._translations if (each.model, each.request.options) == key][:BATCH]
+        self.translated = min(BATCH, sum(each.request.left for each in alike))
         try:
             errors = translate_together(self.models[first.model], [each.request for each in alike], BATCH)
         except Exception as bug:
@@ -123,6 +137,10 @@ class Scheduler:
         except Exception as error:
             self._fail(number, error)
 
+    def _advance_streams(self) -> None:
+        for number in list(self._streams):
+            self._advance(number)
+
     def _advance(self, number: int) -> None:
         try:
             part = next(self._streams[number])
@@ -147,6 +165,5 @@ class Scheduler:
         elif isinstance(error, MemoryError):
             self.send({"id": number, "error": "not enough memory for this request", "status": 503})
         else:  # a bug: where it is, and nothing of what was said
-            places = "".join(traceback.format_list(traceback.extract_tb(error.__traceback__)))
-            log.error("%s in a job\n%s", type(error).__name__, places)
+            log.error("%s in a job\n%s", type(error).__name__, places(error))
             self.send({"id": number, "error": "internal error; the server's log has more", "status": 500})

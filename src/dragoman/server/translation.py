@@ -40,9 +40,9 @@ class TranslationRequest:
         self._missing = count
 
     @property
-    def waiting(self) -> bool:
-        """Whether there are sentences that were not taken yet."""
-        return bool(self._waiting)
+    def left(self) -> int:
+        """Sentences that were not taken yet."""
+        return len(self._waiting)
 
     @property
     def done(self) -> bool:
@@ -93,9 +93,9 @@ def translate_together(translator: Any, requests: Sequence[TranslationRequest], 
     All requests have the same options.
     """
     taken: list[tuple[int, tuple[int, int], str]] = []
-    while len(taken) < most and any(request.waiting for request in requests):
+    while len(taken) < most and any(request.left for request in requests):
         for number, request in enumerate(requests):
-            if request.waiting and len(taken) < most:
+            if request.left and len(taken) < most:
                 taken.append((number, *request.take()))
     options = requests[0].options
     try:

@@ -10,22 +10,24 @@ from __future__ import annotations
 import json
 import logging
 import os
-import queue
+import select
 import signal
 import sys
-import threading
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from dragoman.errors import DragomanError
-from dragoman.server.frames import pack, read
+from dragoman.server.frames import Message, Unpacker, pack
 from dragoman.server.loading import load_models
-from dragoman.server.scheduling import Scheduler
+from dragoman.server.scheduling import BATCH, Scheduler
 
-GATHER = 0.002  # seconds that a first request waits for companions; a busy worker does not wait
+FIRST = 0.001  # seconds that a request to an idle worker waits for others
+GATHER = 0.005  # seconds at most that a busy worker waits for the requests that follow its answers
+SHARE = 0.25  # of the time that the last step took: waiting longer would cost more than it gains
+READ = 2**20  # bytes at a time
 log = logging.getLogger("dragoman.server")
 
 
@@ -43,23 +45,32 @@ def main() -> None:
         models, about = load_models({name: Path(place) for name, place in given["models"].items()}, given)
     except DragomanError as error:
         send({"failed": str(error)})
+        send.flush()
         return
     send({"ready": about})
-    serve(Scheduler(models, answers(), send, given["sentences"]), sys.stdin.buffer)
+    send.flush()
+    serve(Scheduler(models, answers(), send, given["sentences"], send.flush), Inbox(sys.stdin.fileno()))
 
 
 class Sender:
-    """Writes messages to the front process; ends this process when nobody reads them."""
+    """Writes messages to the front process, many at a time; ends this process when nobody reads them."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
+        self._messages: list[bytes] = []
 
-    def __call__(self, message: dict[str, Any]) -> None:
+    def __call__(self, message: Message) -> None:
+        self._messages.append(pack(message))
+
+    def flush(self) -> None:
+        if not self._messages:
+            return
         try:
-            self._stream.write(pack(message))
+            self._stream.write(b"".join(self._messages))
             self._stream.flush()
         except BrokenPipeError:
             os._exit(0)
+        self._messages.clear()
 
 
 def answers() -> dict[str, Any]:
@@ -70,40 +81,56 @@ def answers() -> dict[str, Any]:
     return {**ANSWERS, "detect": detect}
 
 
-def serve(scheduler: Scheduler, stream: BinaryIO) -> None:
-    """Answer jobs until the stream ends."""
-    inbox: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
-    threading.Thread(target=_read_all, args=(stream, inbox), daemon=True).start()
-    while _receive(inbox, scheduler):
+def serve(scheduler: Scheduler, inbox: Inbox) -> None:
+    """Answer jobs until the inbox ends."""
+    took = 0.0
+    while not inbox.ended:
+        _accept(scheduler, inbox, min(GATHER, took * SHARE))
+        began = time.monotonic()
         scheduler.step()
+        took = time.monotonic() - began
     while scheduler.busy:
         scheduler.step()
 
 
-def _read_all(stream: BinaryIO, inbox: queue.SimpleQueue[dict[str, Any] | None]) -> None:
-    while (message := read(stream)) is not None:
-        inbox.put(message)
-    inbox.put(None)
+class Inbox:
+    """Messages of the front process, read between two steps: a thread that reads would take turns with the work."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor, self._unpacker = descriptor, Unpacker()
+        self.ended = False
+
+    def receive(self, seconds: float | None) -> list[Message]:
+        """What has arrived; if nothing has, wait so long for it, or (None) until it comes."""
+        if self.ended or not select.select([self._descriptor], [], [], seconds)[0]:
+            return []
+        data = os.read(self._descriptor, READ)
+        self.ended = not data
+        return self._unpacker.feed(data)
 
 
-def _receive(inbox: queue.SimpleQueue[dict[str, Any] | None], scheduler: Scheduler) -> bool:
-    """Accept what has arrived, or wait for it if there is nothing to do. False at the end."""
-    for message in _arrived(inbox, wait=not scheduler.busy):
-        if message is None:
-            return False
+def _accept(scheduler: Scheduler, inbox: Inbox, patience: float) -> None:
+    """Take what has arrived, and wait for work if there is none.
+
+    Who got an answer often sends the next request at once. One batch of all these sentences costs less than two of
+    some of them, so as many sentences as there were before are waited for, but not for long.
+    """
+    _take(scheduler, inbox.receive(0))
+    _gather(scheduler, inbox, scheduler.translated + scheduler.waiting, patience)
+    while not scheduler.busy and not inbox.ended:
+        _take(scheduler, inbox.receive(None))
+        _gather(scheduler, inbox, BATCH, FIRST)
+
+
+def _gather(scheduler: Scheduler, inbox: Inbox, expected: int, seconds: float) -> None:
+    until = time.monotonic() + seconds
+    while scheduler.waiting < min(BATCH, expected) and not inbox.ended and (left := until - time.monotonic()) > 0:
+        _take(scheduler, inbox.receive(left))
+
+
+def _take(scheduler: Scheduler, messages: Iterable[Message]) -> None:
+    for message in messages:
         scheduler.add(message)
-    return True
-
-
-def _arrived(inbox: queue.SimpleQueue[dict[str, Any] | None], wait: bool) -> Iterator[dict[str, Any] | None]:
-    if wait:
-        yield inbox.get()
-    until = time.monotonic() + (GATHER if wait else 0)
-    while True:
-        try:
-            yield inbox.get(timeout=max(0.0, until - time.monotonic()))
-        except queue.Empty:
-            return
 
 
 if __name__ == "__main__":
