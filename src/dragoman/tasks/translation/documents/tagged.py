@@ -8,7 +8,7 @@ others, they all go about where the source has them. Everything else in a transl
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import merge
@@ -211,14 +211,18 @@ def _about(text: str, marks: Sequence[tuple[Mark, float]]) -> Iterator[Event]:
         return
     words = [match.span() for match in _WORD.finditer(text)]
     starts, stops = [start for start, _ in words], [stop for _, stop in words]
-    at = 0
+    at, last = 0, 0.0
     for mark, share in marks:
-        place = round(share * len(text))
-        if mark.tag.startswith("</"):
-            i = bisect_left(stops, place)
-            place = stops[i] if i < len(stops) else len(text)
-        else:
-            i = bisect_right(starts, place) - 1
-            place = starts[i] if i >= 0 else 0
-        at = max(at, place)
+        closes = mark.tag.startswith("</")
+        least = at + (closes and share > last)  # around a word, if it was around one
+        at = max(at, _nearest(stops if closes else starts, round(share * len(text)), least, len(text)))
+        last = share
         yield at, mark.raw
+
+
+def _nearest(places: Sequence[int], wanted: int, least: int, end: int) -> int:
+    """The nearest of some places that is not too early; the end if there is none."""
+    i = bisect_left(places, max(wanted, least))
+    found = places[i] if i < len(places) else end
+    before = places[i - 1] if i else -1
+    return before if before >= least and wanted - before < found - wanted else found
