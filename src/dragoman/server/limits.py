@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from dragoman.server.errors import ServerError, TooLarge, TooMany, Unavailable
+from dragoman.server.errors import BadRequest, ServerError, TooLarge, TooMany, Unavailable, places
+from dragoman.server.exchange import Answer, Disconnected, Scope, more, run, understood
 from dragoman.server.settings import ServerSettings
 
 ADDRESSES = 10_000  # whose requests are counted; the one that was seen longest ago is forgotten
 LOGGED = 2_000  # bytes of a request, if they are to be logged
-HEADERS = {
-    b"x-content-type-options": b"nosniff",
-    b"x-frame-options": b"DENY",
-    b"referrer-policy": b"no-referrer",
-    b"cross-origin-opener-policy": b"same-origin",
-    b"content-security-policy": b"default-src 'none'; frame-ancestors 'none'",
-    b"cache-control": b"no-store",
-}
+METHOD = 10  # letters of a method that are logged: a stranger makes them up
+DIGITS = 15  # of a length in bytes
 log = logging.getLogger("dragoman.access")
 
-Scope = dict[str, Any]
 Observer = Callable[[str, str, int, float], None]
 
 
@@ -44,26 +37,40 @@ class Limits:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        answer, body = Answer(send, self._settings.slow), bytearray()
-        started, buffered = time.monotonic(), 0
+        method, scope, headers, body = scope["method"], understood(scope), dict(scope["headers"]), bytearray()
+        answer, started, unread, buffered = Answer(send, self._settings.slow), time.monotonic(), True, 0
         try:
             self._rates.check((scope.get("client") or ("",))[0])
+            self._check_head(headers)
             async with asyncio.timeout(self._settings.slow):
-                while await _more(receive, body):
+                while unread:
+                    unread = await more(receive, body)
                     self._check_size(len(body), len(body) - buffered)
                     self._buffered += len(body) - buffered
                     buffered = len(body)
-            self._check_size(len(body), 0)
-            await self._app(scope, _replayed(bytes(body), receive), answer)
+            await run(self._app, scope, bytes(body), receive, answer)
         except Disconnected:
-            return
+            pass
         except TimeoutError:
-            await answer.fail(ServerError(f"the request did not arrive within {self._settings.slow:g} s", 408))
+            late = ServerError(f"the request did not arrive within {self._settings.slow:g} s", 408)
+            await answer.fail(late, close=True)
         except ServerError as error:
-            await answer.fail(error)
+            # Other connections stay open: a client that is still sending would not see the answer.
+            await answer.fail(error, close=unread and (error.status == 400 or b"expect" in headers))
+        except Exception as bug:
+            logging.getLogger("dragoman.server").error("%s in a request\n%s", type(bug).__name__, places(bug))
+            await answer.fail(ServerError("internal error; the server's log has more"))
         finally:
             self._buffered -= buffered
-            self._note(scope, answer.status, time.monotonic() - started, body)
+            self._note(method, scope, answer.status, time.monotonic() - started, body)
+
+    def _check_head(self, headers: dict[bytes, bytes]) -> None:
+        """Refuse what can be refused before the body is read."""
+        length = headers.get(b"content-length")
+        if length is not None and b"transfer-encoding" in headers:  # a proxy before us may believe the other one
+            raise BadRequest("a request has Content-Length or Transfer-Encoding, not both")
+        if length is not None and length.isdigit():
+            self._check_size(int(length) if len(length) <= DIGITS else 10**DIGITS, 0)
 
     def _check_size(self, size: int, new: int) -> None:
         if size > self._settings.body_bytes:
@@ -71,71 +78,12 @@ class Limits:
         if self._buffered + new > self._settings.buffered_bytes:
             raise Unavailable("the server is reading too many requests; try again in a moment", retry_after=1)
 
-    def _note(self, scope: Scope, status: int, seconds: float, body: bytearray) -> None:
+    def _note(self, method: str, scope: Scope, status: int, seconds: float, body: bytearray) -> None:
         """A line in the log: neither the query nor the body, which hold what people write, unless asked for."""
         route = getattr(scope.get("route"), "path", "other")
-        self._observe(scope["method"], route, status, seconds)
+        self._observe(method, route, status, seconds)
         said = f" {scope['query_string'] + bytes(body[:LOGGED])!r}" if self._settings.log_text else ""
-        log.info("%s %s %d %.0f ms%s", scope["method"], route, status, 1000 * seconds, said)
-
-
-class Disconnected(Exception):
-    """The client has gone before its request was complete."""
-
-
-async def _more(receive: Any, body: bytearray) -> bool:
-    """Add the next part of a request's body; whether more comes."""
-    message = await receive()
-    if message["type"] == "http.disconnect":
-        raise Disconnected
-    body += message.get("body", b"")
-    return bool(message.get("more_body", False))
-
-
-def _replayed(body: bytes, receive: Any) -> Any:
-    """A `receive` that gives the whole body, and then what the connection says."""
-    given = False
-
-    async def replay() -> Any:
-        nonlocal given
-        if given:
-            return await receive()
-        given = True
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return replay
-
-
-class Answer:
-    """A `send` that adds headers, remembers the status, and gives up on a client that does not read."""
-
-    def __init__(self, send: Any, slow: float) -> None:
-        self._send, self._slow = send, slow
-        self.status = 0
-
-    async def __call__(self, message: Scope) -> None:
-        if message["type"] == "http.response.start":
-            self.status = message["status"]
-            given = {name.lower() for name, _ in message["headers"]}
-            message["headers"] = [*message["headers"], *((n, v) for n, v in HEADERS.items() if n not in given)]
-        try:
-            async with asyncio.timeout(self._slow):
-                await self._send(message)
-        except TimeoutError:
-            raise Disconnected from None
-
-    async def fail(self, error: ServerError) -> None:
-        """Answer with an error, unless the answer has begun."""
-        if self.status:
-            return
-        body = json.dumps({"error": str(error)}).encode()
-        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-        if error.status in (408, 413):  # the rest of the request is not read
-            headers.append((b"connection", b"close"))
-        if error.retry_after is not None:
-            headers.append((b"retry-after", str(error.retry_after).encode()))
-        await self({"type": "http.response.start", "status": error.status, "headers": headers})
-        await self({"type": "http.response.body", "body": body})
+        log.info("%s %s %d %.0f ms%s", method[:METHOD], route, status, 1000 * seconds, said)
 
 
 class Rates:

@@ -1,62 +1,94 @@
-"""Connections within limits: not too many, and none that stays silent."""
+"""Connections within limits: not too many, and none that stays silent or does not read."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 from typing import Any
 
+import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+LOOKS = 4  # at a connection in the time that it may be silent
+LINGER = 2.0  # seconds that the rest of a refused request is read: an early close would take back the answer
+NOT_HTTP = "the request is not valid HTTP/1.1, or its head is too long"
+TOO_MANY = "the server has too many connections; try again in a moment"
 
 
 def limited_protocol(connections: int, slow: float) -> type[H11Protocol]:
     """The HTTP protocol of a server with so many connections at a time.
 
-    slow  seconds in which the headers of a request must arrive; uvicorn itself would wait for ever
+    slow  seconds in which the headers of a request must arrive, and in which a client must read something of its
+          answer; uvicorn itself would wait for ever
     """
 
     class LimitedProtocol(H11Protocol):
         _timer: asyncio.TimerHandle | None = None
+        _silent: float | None = None  # since when the headers of a request are awaited
+        _unsent, _moved = 0, 0.0  # bytes that the client has not taken, and when that was right or became less
+        _refused = False
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
+            self._silent = self._moved = self.loop.time()
+            self._timer = self.loop.call_later(slow / LOOKS, self._look)
             if len(self.connections) > connections:
-                _refuse(transport)
-            else:
-                self._watch()
+                self.connections.discard(self)
+                self._refuse(503, TOO_MANY, "Retry-After: 1\r\n")
 
         def data_received(self, data: bytes) -> None:
-            if self.transport.is_closing():
+            if self._refused or self.transport.is_closing():
                 return
             super().data_received(data)
-            self._watch()
+            self._note_silence()
+
+        def on_response_complete(self) -> None:
+            super().on_response_complete()
+            self._note_silence()
 
         def connection_lost(self, exc: Exception | None) -> None:
-            self._unwatch()
-            super().connection_lost(exc)
-
-        def _watch(self) -> None:
-            """Run the clock while headers are awaited."""
-            if self.cycle is not None and not self.cycle.response_complete:
-                self._unwatch()
-            elif self._timer is None:
-                self._timer = self.loop.call_later(slow, self._give_up)
-
-        def _unwatch(self) -> None:
             if self._timer is not None:
                 self._timer.cancel()
-                self._timer = None
+            super().connection_lost(exc)
 
-        def _give_up(self) -> None:
-            self._timer = None
-            if not self.transport.is_closing() and (self.cycle is None or self.cycle.response_complete):
+        def send_400_response(self, msg: str) -> None:
+            if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+                self._refuse(400, NOT_HTTP)
+            else:  # in the middle of an answer, or after it
                 self.transport.close()
+
+        def _refuse(self, status: int, message: str, headers: str = "") -> None:
+            self._refused = True
+            self.transport.write(_answer(status, message, headers))
+            with suppress(OSError):  # the client has gone
+                self.transport.write_eof()
+            self.loop.call_later(LINGER, self.transport.abort)
+
+        def _note_silence(self) -> None:
+            """Run the clock while headers are awaited."""
+            if self.cycle is not None and not self.cycle.response_complete:
+                self._silent = None
+            elif self._silent is None:
+                self._silent = self.loop.time()
+
+        def _look(self) -> None:
+            """Close a connection that is silent; end one that does not take its answer."""
+            now, unsent = self.loop.time(), self.transport.get_write_buffer_size()
+            if not unsent or unsent < self._unsent:
+                self._moved = now
+            self._unsent = unsent
+            if now - self._moved > slow:
+                self.transport.abort()
+            elif self._silent is not None and now - self._silent > slow:
+                self.transport.close()
+            self._timer = self.loop.call_later(slow / LOOKS, self._look)
 
     return LimitedProtocol
 
 
-def _refuse(transport: Any) -> None:
-    body = json.dumps({"error": "the server has too many connections; try again in a moment"}).encode()
-    head = f"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
-    transport.write(head.encode() + b"Retry-After: 1\r\nConnection: close\r\n\r\n" + body)
-    transport.close()
+def _answer(status: int, message: str, headers: str) -> bytes:
+    body = json.dumps({"error": message}).encode()
+    reason = {400: "Bad Request", 503: "Service Unavailable"}[status]
+    head = f"HTTP/1.1 {status} {reason}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+    return f"{head}{headers}X-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n".encode() + body

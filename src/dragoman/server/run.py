@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import resource
 import signal
 import socket
 from collections.abc import Callable, Iterator, Mapping
@@ -19,6 +20,7 @@ from dragoman.server.pool import WorkerPool
 from dragoman.server.protocol import limited_protocol
 from dragoman.server.settings import ServerSettings
 
+FILES = 256  # that are open besides connections
 Tell = Callable[[str], None]
 log = logging.getLogger("dragoman.server")
 
@@ -26,6 +28,9 @@ log = logging.getLogger("dragoman.server")
 def run_server(models: Mapping[str, Path], settings: ServerSettings, languages: Mapping[str, Any], tell: Tell) -> None:
     """Serve models until SIGTERM or SIGINT: running requests are finished, new ones refused."""
     listening = listen(settings)
+    _allow(settings.connections)
+    for name in ("uvicorn.error", "python_multipart"):  # they warn of every request that a stranger gets wrong
+        logging.getLogger(name).setLevel(logging.ERROR)
     try:
         asyncio.run(_serve(models, settings, languages, listening, tell))
     finally:
@@ -46,6 +51,15 @@ def listen(settings: ServerSettings) -> socket.socket:
         ) from None
     found.listen(min(2048, settings.connections))
     return found
+
+
+def _allow(connections: int) -> None:
+    """Have this process open as many files as it may have connections, and refused ones, if the system lets it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 2 * connections + FILES
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 async def _serve(

@@ -76,6 +76,7 @@ class Scheduler:
                 self._jobs.append((number, self._job(kind, name, payload)))
         except Exception as error:
             self._fail(number, error)
+            self.flush()  # no work comes of this job that would
 
     def step(self) -> None:
         """Do one piece of work of each kind."""

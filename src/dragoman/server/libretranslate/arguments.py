@@ -16,6 +16,8 @@ from starlette.requests import Request
 from dragoman.server.errors import BadRequest
 from dragoman.server.settings import ServerSettings
 
+LONGEST = 12  # bytes of a character: %F0%9F%98%80 in a form, \ud83d\ude00 in JSON
+ROOM = 100_000  # bytes around the texts
 FIELDS = 100  # of a form; the longest request of a client has 6
 INVALID_JSON = "Invalid JSON format"
 INVALID_FORM = "Invalid request: the form cannot be read"
@@ -55,9 +57,23 @@ class Arguments:
 
 async def read_arguments(request: Request, settings: ServerSettings) -> Arguments:
     """The arguments of a request whose client may use the server."""
-    arguments = _parse(request, await request.body())
+    body = await request.body()
+    _check_size(request, body, settings)
+    arguments = _parse(request, body)
     settings.check_key(arguments.key)
     return arguments
+
+
+def _check_size(request: Request, body: bytes, settings: ServerSettings) -> None:
+    """Refuse what is certainly too long before it is decoded, which takes long: files have a limit of their own."""
+    most = LONGEST * settings.characters + ROOM
+    if len(body) > most and not _content_type(request).startswith(b"multipart/"):
+        raise BadRequest(f"Invalid request: request ({len(body)} bytes) exceeds text limit ({settings.characters})")
+
+
+def _content_type(request: Request) -> bytes:
+    found: bytes = parse_options_header(request.headers.get("content-type"))[0]
+    return found
 
 
 def _parse(request: Request, body: bytes) -> Arguments:

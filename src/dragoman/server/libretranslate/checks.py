@@ -30,10 +30,13 @@ def texts(arguments: Arguments, settings: ServerSettings, name: str = "q") -> tu
         raise BadRequest(f"Invalid request: {name} parameter must be a text or a list of texts")
     if len(found) > settings.texts:
         raise BadRequest(_exceeds(len(found), settings.texts))
-    size = sum(len(text) for text in found)
-    if size > settings.characters:
-        raise BadRequest(_exceeds(size, settings.characters))
+    check_size(sum(len(text) for text in found), settings)
     return [_clean(text, arguments, name) for text in found], batch
+
+
+def check_size(characters: int, settings: ServerSettings) -> None:
+    if characters > settings.characters:
+        raise BadRequest(_exceeds(characters, settings.characters))
 
 
 def text(arguments: Arguments, settings: ServerSettings, name: str) -> str:

@@ -128,13 +128,13 @@ class FileStore:
         token, name = str(uuid.uuid4()), f"{file.stem}_{target}{file.suffix}"
         path = self._open() / token
         stored = _Stored(path, name, MEDIA_TYPES[file.suffix], len(content), self._clock() + self._settings.file_age)
+        self._stored[f"{token}.{name}"] = stored  # before it is written: a client that leaves meanwhile leaves no file
+        self._make_room()
+        asyncio.get_running_loop().call_later(self._settings.file_age + 1, self._make_room)
         try:
             await asyncio.to_thread(path.write_bytes, content)
         except OSError:
             raise Unavailable("the translated file cannot be stored", retry_after=60) from None
-        self._stored[f"{token}.{name}"] = stored
-        self._make_room()
-        asyncio.get_running_loop().call_later(self._settings.file_age + 1, self._make_room)
         return f"{token}.{name}"
 
     async def get(self, name: str) -> Download:

@@ -78,6 +78,7 @@ def _add_files(routes: APIRouter, backend: Backend, settings: ServerSettings, st
             raise BadRequest("Invalid request: missing file parameter")
         source, target = (checks.required(arguments, name) for name in ("source", "target"))
         file = read_text_file(arguments.files["file"], settings)
+        checks.check_size(len(file.text), settings)
         source, target = checks.source(source, languages), checks.language(target, languages)
         translated = await translate(backend, languages, Translation([file.text], source, target, file.format))
         name = await store.put(file, target, translated.texts[0])
