@@ -141,6 +141,7 @@ def test_other_models_of_text_have_them_too(name: str, singer: Path, tmp_path: P
     model = find_task(name).load(directory)
     found = check(model, directory)
     assert (found.total >= 1, found.differing) == (True, 0)
+    assert all(line["output"] for line in lines(directory))
     copy = Path(shutil.copytree(directory, tmp_path / "copy"))
     change(copy, found.total)
     assert check(model, copy).failed

@@ -12,12 +12,15 @@ import pytest
 from dragoman import Translator
 from dragoman.data.language_id import identify
 from dragoman.errors import ConfigurationError, FileFormatError
+from dragoman.loss import Loss
 from dragoman.tasks.configuration import configuration
 from dragoman.tasks.model import load_metadata
 from dragoman.tasks.training import train_model
 from dragoman.tasks.translation.corpus import open_corpus
 from dragoman.tasks.translation.settings import PairData
-from tests.tasks.models import PAIRS, tiny
+from dragoman.training import Callback
+from dragoman.training.loop import Training
+from tests.tasks.models import PAIRS, tiny, write_pairs
 from tests.tasks.test_resuming import SETTINGS, check_same, stopped, uninterrupted
 from tests.training.small_trainings import Heard
 
@@ -153,6 +156,22 @@ def test_a_half_done_training_is_told_its_languages_later(tmp_path: Path) -> Non
     assert list(Translator.load(tmp_path / "model").profiles) == ["en-GB", "es"]
 
 
+def test_the_files_fit_each_other_while_a_resumed_training_runs(tmp_path: Path) -> None:
+    """A kill after the first step leaves a model that can be used."""
+    model = tmp_path / "model"
+    stopped(tiny(SETTINGS), model, 13)
+
+    class Looking(Callback):
+        seen: tuple[str, ...] = ()
+
+        def step(self, step: int, loss: Loss, training: Training) -> None:
+            self.seen = tuple(Translator.load(model).profiles)
+
+    looking = Looking()
+    train_model(tiny(SETTINGS, NAMED, {"stopping": {"epochs": None, "steps": 14}}), model, looking)
+    assert looking.seen == ("en", "es")
+
+
 def test_a_memory_is_resumed_without_saying_its_languages_again(tmp_path: Path) -> None:
     text = Path(memory(tmp_path / "a.tmx")).read_text(encoding="utf-8")
     more = text.replace("</tu>", '<tuv xml:lang="fr"><seg>Oui.</seg></tuv></tu>')
@@ -167,7 +186,8 @@ def test_a_memory_is_resumed_without_saying_its_languages_again(tmp_path: Path) 
 
 
 def test_fine_tuning_keeps_the_languages(model: Path, tmp_path: Path) -> None:
-    settings = tiny(SHORT, {"start": {"model": str(model), "replay": 0}})
+    few = write_pairs(tmp_path / "few.tsv", PAIRS[::5])
+    settings = tiny(SHORT, {"data": {"files": [few]}, "start": {"model": str(model), "replay": 0}})
     del settings["network"]
     train_model(settings, tmp_path / "tuned")
     assert load_metadata(tmp_path / "tuned").languages == ("en", "es")
