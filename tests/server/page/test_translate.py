@@ -168,6 +168,18 @@ def test_text_is_never_markup(site: Site) -> None:
     assert page.locator("main img, main b:not(.quoted):not(.readout b)").count() == 0
 
 
+def test_a_language_chosen_while_another_is_detected_wins(site: Site) -> None:
+    page = site.open()
+    page.select_option("#source-language", "auto")
+    site.fake.pause = 0.4
+    page.fill(SOURCE, "La casa")
+    with page.expect_request("**/v1/detect"):
+        pass
+    page.select_option("#source-language", "es")
+    translated(page, "The house")
+    assert [path for path, _ in site.fake.posted].count("/v1/translate") == 1
+
+
 def test_a_link_brings_its_text_and_what_the_model_warns_of_is_told(site: Site) -> None:
     page = site.open("?source=es&target=en&q=La%20casa%20Щ")
     translated(page, "The house Щ")

@@ -41,7 +41,8 @@ export class ApiError extends Error {
 
 function plainWords(status, detail, wait) {
   const when = wait ? ` Try again in ${wait} second${wait === 1 ? "" : "s"}.` : " Try again in a moment.";
-  if (status === 0) return navigator.onLine === false ? "You are offline." : "The server cannot be reached. Is it still running?";
+  if (status === 0)
+    return navigator.onLine === false ? "You are offline." : "The server cannot be reached. Is it still running?";
   if (status === 429) return `Too many requests at once.${when}`;
   if (status === 503) return `The server is busy or just starting.${when}`;
   if (status === 413) return `That is too much for one request. ${detail}`;
@@ -66,7 +67,11 @@ async function send(path, options = {}) {
   if (response.ok) return response;
   const body = await response.json().catch(() => ({}));
   const wait = Number.parseInt(response.headers.get("Retry-After") ?? "", 10);
-  throw new ApiError(response.status, typeof body.error === "string" ? body.error : "", Number.isNaN(wait) ? null : wait);
+  throw new ApiError(
+    response.status,
+    typeof body.error === "string" ? body.error : "",
+    Number.isNaN(wait) ? null : wait,
+  );
 }
 
 async function readJson(response) {
@@ -116,7 +121,10 @@ export async function* stream(path, body, signal) {
     const events = waiting.split("\n\n");
     waiting = events.pop();
     for (const event of events) {
-      const data = event.split("\n").filter((line) => line.startsWith("data:")).map((line) => line.slice(5).trim());
+      const data = event
+        .split("\n")
+        .filter((line) => line.startsWith("data:"))
+        .map((line) => line.slice(5).trim());
       if (data.length) yield JSON.parse(data.join("\n"));
     }
     if (done) return;

@@ -86,11 +86,18 @@ export function debounce(f, milliseconds) {
 let selects = 0;
 
 /** A select with a visible or hidden label; options are [value, text]. */
-export function select(label, options, { id = `select-${selects += 1}`, value, onchange, hidden = false } = {}) {
-  const element = h("select", { id, onchange: () => onchange?.(element.value) },
-    options.map(([each, text]) => h("option", { value: each }, text)));
+export function select(label, options, { id = `select-${(selects += 1)}`, value, onchange, hidden = false } = {}) {
+  const element = h(
+    "select",
+    { id, onchange: () => onchange?.(element.value) },
+    options.map(([each, text]) => h("option", { value: each }, text)),
+  );
   if (value !== undefined) element.value = value;
-  const box = h("div", { class: "field" }, h("label", { class: hidden ? "unseen" : "label", for: id }, label),
-    h("span", { class: "select" }, element));
+  const box = h(
+    "div",
+    { class: "field" },
+    h("label", { class: hidden ? "unseen" : "label", for: id }, label),
+    h("span", { class: "select" }, element),
+  );
   return { box, element };
 }

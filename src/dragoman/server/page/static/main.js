@@ -40,8 +40,11 @@ async function start() {
   const { models } = context;
   views = VIEWS.filter((view) => models.some((model) => view.tasks.includes(model.task)));
   if (models.length) views.push({ ...ABOUT, title: models.length > 1 ? "About the models" : ABOUT.title });
-  document.getElementById("tabs").replaceChildren(...views.map((view) => h("a", { href: `#${view.id}`, data: { view: view.id } }, view.title)));
-  document.getElementById("served").textContent = `${counted(models.length, "model")}. What you enter goes to this server and nowhere else.`;
+  document
+    .getElementById("tabs")
+    .replaceChildren(...views.map((view) => h("a", { href: `#${view.id}`, data: { view: view.id } }, view.title)));
+  document.getElementById("served").textContent =
+    `${counted(models.length, "model")}. What you enter goes to this server and nowhere else.`;
   addEventListener("hashchange", show);
   await show();
 }

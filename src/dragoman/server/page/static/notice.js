@@ -6,9 +6,14 @@ import { ApiError } from "./api.js";
 /** An error in plain words. What may pass has a button to try again. */
 export function errorNotice(error, retry) {
   const text = error instanceof ApiError ? error.message : `Something went wrong on this page: ${error.message}`;
-  const again = retry && (!(error instanceof ApiError) || error.passing || error.status === 403 || error.status === 401);
-  return h("div", { class: "notice bad", role: "alert" }, h("p", null, text),
-    again && h("button", { type: "button", class: "button small", onclick: retry }, icon("retry"), "Try again"));
+  const again =
+    retry && (!(error instanceof ApiError) || error.passing || error.status === 403 || error.status === 401);
+  return h(
+    "div",
+    { class: "notice bad", role: "alert" },
+    h("p", null, text),
+    again && h("button", { type: "button", class: "button small", onclick: retry }, icon("retry"), "Try again"),
+  );
 }
 
 /** What to do where there is nothing yet. */
@@ -18,7 +23,10 @@ export function emptyState(title, text, ...more) {
 
 /** Grey lines in place of what is coming. */
 export function loadingState(label, lines = 3) {
-  return h("div", { class: "placeholder", role: "status" },
+  return h(
+    "div",
+    { class: "placeholder", role: "status" },
     Array.from({ length: lines }, (_, i) => h("div", { class: i === lines - 1 ? "skeleton" : "skeleton wide" })),
-    h("span", { class: "unseen" }, label));
+    h("span", { class: "unseen" }, label),
+  );
 }

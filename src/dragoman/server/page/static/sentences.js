@@ -6,7 +6,9 @@ const OPENING = /^[¿¡«"“„‘'([{<「『（]/;
 const ENDS = new RegExp(`(?<![.!?…؟।])([.!?…؟।]+)[${CLOSING}]*\\s+|([。！？]+[${CLOSING}]*\\s*)|\\n\\s*`, "gu");
 const ABBREVIATION = new RegExp(
   "^(?:mrs?|ms|messrs|dra?|prof|ste?|[js]r|sra|srta|sres|dña|rev|hon|gen|col|capt|lt|sgt|gob|pres|lic|ing|arq|uds?|" +
-    "vds?|ee|uu|ej|etc|cf|vs|approx|aprox|dept|dpto|inc|ltd|co|corp|bros|av|avda|gral)$", "iu");
+    "vds?|ee|uu|ej|etc|cf|vs|approx|aprox|dept|dpto|inc|ltd|co|corp|bros|av|avda|gral)$",
+  "iu",
+);
 const BEFORE_NUMBER = /^(?:nº?|no|n[uú]m|pp?|págs?|art|fig|vol|cap|ch|sec|eq|ca?|tel)$/iu;
 const LAST_WORD = /[\p{L}\p{N}_.]+$/u;
 const LONGEST = 10;
@@ -36,13 +38,18 @@ function endsSentence(text, start, match, stop) {
 
 function beginsSentence(text) {
   const rest = text.replace(/^[—–-]+/, "");
-  return OPENING.test(rest) || /^[\p{L}\p{N}]/u.test(rest) && !/^\p{Ll}/u.test(rest);
+  return OPENING.test(rest) || (/^[\p{L}\p{N}]/u.test(rest) && !/^\p{Ll}/u.test(rest));
 }
 
 function abbreviates(text, start, stop, beforeNumber) {
   const word = text.slice(Math.max(start, stop - LONGEST), stop).match(LAST_WORD)?.[0] ?? "";
-  return ABBREVIATION.test(word) || (beforeNumber && BEFORE_NUMBER.test(word)) || /^\p{Lu}$/u.test(word)
-    || DOTTED.test(word) || LIST_NUMBER.test(text.slice(start, stop));
+  return (
+    ABBREVIATION.test(word) ||
+    (beforeNumber && BEFORE_NUMBER.test(word)) ||
+    /^\p{Lu}$/u.test(word) ||
+    DOTTED.test(word) ||
+    LIST_NUMBER.test(text.slice(start, stop))
+  );
 }
 
 /** A part as [white space before, text, white space after]. */

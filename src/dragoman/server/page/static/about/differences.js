@@ -20,7 +20,8 @@ export function differences(a, b) {
     if (i < left.length && j < right.length && left[i] === right[j]) {
       add(first, left[i++], false);
       add(second, right[j++], false);
-    } else if (j >= right.length || (i < left.length && common[i + 1][j] >= common[i][j + 1])) add(first, left[i++], true);
+    } else if (j >= right.length || (i < left.length && common[i + 1][j] >= common[i][j + 1]))
+      add(first, left[i++], true);
     else add(second, right[j++], true);
   }
   return [first, second];

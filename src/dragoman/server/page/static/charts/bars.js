@@ -11,9 +11,19 @@ export function bars(probabilities, chosen = [], shown = SHOWN) {
   const rows = all.slice(0, shown).map(([name, value]) => {
     const bar = h("span", { class: "bar-track", "aria-hidden": "true" }, h("span", null));
     setVars(bar, { "--value": `${(100 * value).toFixed(2)}%` });
-    return h("li", { class: chosen.includes(name) ? "chosen" : "" },
-      h("span", { class: "bar-name" }, name), bar, h("span", { class: "number" }, probability(value)));
+    return h(
+      "li",
+      { class: chosen.includes(name) ? "chosen" : "" },
+      h("span", { class: "bar-name" }, name),
+      bar,
+      h("span", { class: "number" }, probability(value)),
+    );
   });
   const more = all.length - rows.length;
-  return h("div", null, h("ol", { class: "bars", "aria-label": "Probabilities" }, rows), more > 0 && h("p", { class: "soft more" }, `and ${more} more, all less probable`));
+  return h(
+    "div",
+    null,
+    h("ol", { class: "bars", "aria-label": "Probabilities" }, rows),
+    more > 0 && h("p", { class: "soft more" }, `and ${more} more, all less probable`),
+  );
 }

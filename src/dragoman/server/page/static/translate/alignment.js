@@ -25,11 +25,12 @@ export const wordAt = (side, range) => side.places.findIndex((place) => overlaps
 export function partners(found, side, index) {
   const column = side === "source";
   const other = found[column ? "target" : "source"].words.length;
-  const raw = (column ? found.weights.map((row) => row[index] ?? 0) : found.weights[index] ?? []).slice(0, other);
+  const raw = (column ? found.weights.map((row) => row[index] ?? 0) : (found.weights[index] ?? [])).slice(0, other);
   const sum = raw.reduce((total, weight) => total + weight, 0);
   const whole = column ? sum : Math.max(1, sum); // a row may have looked at the start and end marks too
   if (!(sum > 0)) return { linked: [], rest: 1 };
-  const linked = raw.map((weight, i) => ({ index: i, weight: weight / whole }))
+  const linked = raw
+    .map((weight, i) => ({ index: i, weight: weight / whole }))
     .filter(({ weight }) => weight >= Math.min(LEAST, Math.max(...raw) / whole))
     .toSorted((a, b) => b.weight - a.weight)
     .slice(0, 8);

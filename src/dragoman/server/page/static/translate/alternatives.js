@@ -8,14 +8,33 @@ export function alternativesList(part, choose, several = false) {
   const all = part?.result?.translations ?? [];
   if (all.length < 2) return null;
   const chosen = part.result.chosen ?? 0;
-  const items = all.map((each, i) => h("li", null,
-    h("button", {
-      type: "button", class: i === chosen ? "alternative chosen" : "alternative", "aria-pressed": String(i === chosen),
-      onclick: () => choose(i),
-    },
-    h("span", { class: "alternative-text" }, each.text),
-    typeof each.confidence === "number" && gauge(each.confidence))));
-  return h("section", { class: "alternatives" }, h("h2", { class: "small-title" }, several ? ["Alternatives for ", h("q", null, clipped(part.text))] : "Alternatives"), h("ol", null, items));
+  const items = all.map((each, i) =>
+    h(
+      "li",
+      null,
+      h(
+        "button",
+        {
+          type: "button",
+          class: i === chosen ? "alternative chosen" : "alternative",
+          "aria-pressed": String(i === chosen),
+          onclick: () => choose(i),
+        },
+        h("span", { class: "alternative-text" }, each.text),
+        typeof each.confidence === "number" && gauge(each.confidence),
+      ),
+    ),
+  );
+  return h(
+    "section",
+    { class: "alternatives" },
+    h(
+      "h2",
+      { class: "small-title" },
+      several ? ["Alternatives for ", h("q", null, clipped(part.text))] : "Alternatives",
+    ),
+    h("ol", null, items),
+  );
 }
 
 const clipped = (text) => (text.length > 48 ? `${text.slice(0, 46).trimEnd()}…` : text);
@@ -24,6 +43,14 @@ const clipped = (text) => (text.length > 48 ? `${text.slice(0, 46).trimEnd()}…
 export function gauge(confidence, { label = "Confidence", shown = false } = {}) {
   const bar = h("span", { class: "gauge-bar", "aria-hidden": "true" }, h("span", null));
   setVars(bar, { "--value": percent(confidence).replace(" ", "") });
-  return h("span", { class: "gauge", title: `${label}: the probability that the model gave to its own words. It ranks translations of one model; it is no promise.` },
-    h("span", { class: shown ? null : "unseen" }, `${label} `), bar, percent(confidence));
+  return h(
+    "span",
+    {
+      class: "gauge",
+      title: "The probability that the model gave to its own words. It ranks its translations; it is no promise.",
+    },
+    h("span", { class: shown ? null : "unseen" }, `${label} `),
+    bar,
+    percent(confidence),
+  );
 }

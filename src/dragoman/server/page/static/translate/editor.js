@@ -11,8 +11,15 @@ export class Editor {
   constructor(on) {
     this.mirror = h("div", { class: "mirror text", "aria-hidden": "true" });
     this.area = h("textarea", {
-      id: "source-text", class: "text", rows: "1", spellcheck: "true", autocomplete: "off", autocapitalize: "sentences",
-      placeholder: "Type or paste text", "aria-label": "Text to translate", "aria-describedby": "count",
+      id: "source-text",
+      class: "text",
+      rows: "1",
+      spellcheck: "true",
+      autocomplete: "off",
+      autocapitalize: "sentences",
+      placeholder: "Type or paste text",
+      "aria-label": "Text to translate",
+      "aria-describedby": "count",
       oninput: () => {
         this.#copy();
         on.input(this.text);

@@ -53,7 +53,8 @@ export class TranslationEngine {
     this.#running = running;
     const parts = partsOf(text);
     const key = (part) => `${source}\n${target}\n${part.text}`;
-    for (const part of parts) part.result = hasLetters(part.text) ? this.#kept.get(key(part)) ?? null : unchanged(part.text);
+    for (const part of parts)
+      part.result = hasLetters(part.text) ? (this.#kept.get(key(part)) ?? null) : unchanged(part.text);
     const missing = [...new Set(parts.filter((part) => !part.result).map((part) => part.text))];
     update(parts, !missing.length);
     for (let start = 0, size = FIRST; start < missing.length; start += size, size = start ? TOGETHER : FIRST) {

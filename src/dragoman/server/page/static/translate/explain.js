@@ -18,10 +18,27 @@ export class Explanation {
   constructor(engine, editor, output, links) {
     Object.assign(this, { engine, editor, output, links });
     this.body = h("div", { class: "explain-body" });
-    this.element = h("section", { class: "card explain", "aria-label": "Where the model looked", hidden: true },
-      h("header", { class: "card-head" }, h("h2", null, "Where the model looked"),
-        h("button", { type: "button", class: "icon-button", "aria-label": "Close", title: "Close (Esc)", onclick: () => this.close() }, icon("close"))),
-      this.body);
+    this.element = h(
+      "section",
+      { class: "card explain", "aria-label": "Where the model looked", hidden: true },
+      h(
+        "header",
+        { class: "card-head" },
+        h("h2", null, "Where the model looked"),
+        h(
+          "button",
+          {
+            type: "button",
+            class: "icon-button",
+            "aria-label": "Close",
+            title: "Close (Esc)",
+            onclick: () => this.close(),
+          },
+          icon("close"),
+        ),
+      ),
+      this.body,
+    );
   }
 
   get open() {
@@ -64,8 +81,12 @@ export class Explanation {
 
   #present(found, part, number, side, range) {
     const shown = shownOf(part);
-    if (!found.alignment) return this.#say("This sentence was translated in several pieces, so there is no single picture of it. Try a shorter one.");
-    if (shown.text !== found.translations[0]?.text) return this.#say("Links are shown for the first translation only. Choose it under Alternatives to see them.");
+    if (!found.alignment)
+      return this.#say(
+        "This sentence was translated in several pieces, so there is no single picture of it. Try a shorter one.",
+      );
+    if (shown.text !== found.translations[0]?.text)
+      return this.#say("Links are shown for the first translation only. Choose it under Alternatives to see them.");
     const where = placed(found.alignment, part.text, shown.text);
     const index = wordAt(where[side], range);
     if (index < 0) return this.#say("The model has no word of its own here.");
@@ -83,22 +104,32 @@ export class Explanation {
   #mark(where, part, number, side, index, linked) {
     const sources = side === "source" ? [{ index, weight: 1, chosen: true }] : linked;
     const targets = side === "target" ? [{ index, weight: 1, chosen: true }] : linked;
-    const marks = this.editor.mark(sources.filter((each) => where.source.places[each.index]).map((each) => {
-      const [start, stop] = where.source.places[each.index];
-      return [part.start + start, part.start + stop, each.weight, each.chosen];
-    }));
+    const marks = this.editor.mark(
+      sources
+        .filter((each) => where.source.places[each.index])
+        .map((each) => {
+          const [start, stop] = where.source.places[each.index];
+          return [part.start + start, part.start + stop, each.weight, each.chosen];
+        }),
+    );
     const words = this.output.words(number);
     const ends = targets.map((each) => {
-      const element = words.find((word) => wordAt({ places: [where.target.places[each.index]] }, word.shown.word.range) === 0);
+      const element = words.find(
+        (word) => wordAt({ places: [where.target.places[each.index]] }, word.shown.word.range) === 0,
+      );
       if (!element) return null;
       element.classList.add(each.chosen ? "chosen" : "linked");
       if (each.chosen) element.setAttribute("aria-pressed", "true");
       setVars(element, { "--w": `${Math.round(100 * each.weight)}%` });
       return element;
     });
-    const starts = sources.map((each) => marks.find((mark) => mark.start === part.start + (where.source.places[each.index]?.[0] ?? -1))?.element);
-    const pairs = side === "target" ? starts.map((from, i) => ({ from, to: ends[0], weight: linked[i].weight }))
-      : ends.map((to, i) => ({ from: starts[0], to, weight: linked[i].weight }));
+    const starts = sources.map(
+      (each) => marks.find((mark) => mark.start === part.start + (where.source.places[each.index]?.[0] ?? -1))?.element,
+    );
+    const pairs =
+      side === "target"
+        ? starts.map((from, i) => ({ from, to: ends[0], weight: linked[i].weight }))
+        : ends.map((to, i) => ({ from: starts[0], to, weight: linked[i].weight }));
     this.links.show(pairs.filter(({ from, to }) => from && to));
   }
 
@@ -106,22 +137,44 @@ export class Explanation {
     const other = side === "source" ? "target" : "source";
     const word = where[side].words[index];
     const lead = side === "target" ? " was written looking at" : " was looked at when writing";
-    const list = h("ol", { class: "partners" }, linked.map((each) => partner(where[other].words[each.index], each.weight)),
-      rest >= 0.06 && partner("no word: the marks at the ends", rest, "soft"));
-    const summary = h("div", { class: "explain-words" },
-      h("p", { class: "explain-lead" }, h("b", { class: "quoted" }, word), lead), linked.length ? list : h("p", { class: "soft" }, "nothing in particular"));
-    announce(`${word}${lead} ${linked.slice(0, 3).map((each) => `${where[other].words[each.index]}, ${percent(each.weight)}`).join("; ")}`);
+    const list = h(
+      "ol",
+      { class: "partners" },
+      linked.map((each) => partner(where[other].words[each.index], each.weight)),
+      rest >= 0.06 && partner("no word: the marks at the ends", rest, "soft"),
+    );
+    const summary = h(
+      "div",
+      { class: "explain-words" },
+      h("p", { class: "explain-lead" }, h("b", { class: "quoted" }, word), lead),
+      linked.length ? list : h("p", { class: "soft" }, "nothing in particular"),
+    );
+    announce(
+      `${word}${lead} ${linked
+        .slice(0, 3)
+        .map((each) => `${where[other].words[each.index]}, ${percent(each.weight)}`)
+        .join("; ")}`,
+    );
     if (this.#mapOf !== found) {
       this.#mapOf = found;
       this.#map = found.attention?.layers?.length ? new HeatMap(found.attention.layers) : null;
     }
     this.#map?.choose(side, where[side].words, index);
-    this.body.replaceChildren(summary, this.#map?.element ?? h("p", { class: "soft" }, "This kind of model has no attention to show."));
+    this.body.replaceChildren(
+      summary,
+      this.#map?.element ?? h("p", { class: "soft" }, "This kind of model has no attention to show."),
+    );
   }
 }
 
 function partner(name, weight, kind = "") {
   const bar = h("span", { class: "partner-bar", "aria-hidden": "true" }, h("span", null));
   setVars(bar, { "--value": `${(100 * weight).toFixed(1)}%` });
-  return h("li", { class: kind }, h("span", { class: "partner-word" }, name), bar, h("span", { class: "number" }, percent(weight)));
+  return h(
+    "li",
+    { class: kind },
+    h("span", { class: "partner-word" }, name),
+    bar,
+    h("span", { class: "number" }, percent(weight)),
+  );
 }

@@ -17,14 +17,24 @@ export class Files {
     this.pair = pair;
     this.list = h("ul", { class: "files", "aria-label": "Translated files", "aria-live": "polite" });
     this.input = h("input", {
-      type: "file", class: "unseen", id: "file", tabindex: "-1", accept: formats.join(","), multiple: true, "aria-label": "File to translate",
+      type: "file",
+      class: "unseen",
+      id: "file",
+      tabindex: "-1",
+      accept: formats.join(","),
+      multiple: true,
+      "aria-label": "File to translate",
       onchange: () => {
         this.add(this.input.files);
         this.input.value = "";
       },
     });
-    this.button = h("button", { type: "button", class: "button quiet", onclick: () => this.input.click() },
-      icon("file"), "Translate a file");
+    this.button = h(
+      "button",
+      { type: "button", class: "button quiet", onclick: () => this.input.click() },
+      icon("file"),
+      "Translate a file",
+    );
   }
 
   add(files) {
@@ -34,15 +44,27 @@ export class Files {
   #start(file) {
     const state = h("div", { class: "file-state" });
     const running = new AbortController();
-    const item = h("li", { class: "file" },
-      h("span", { class: "file-icon" }, icon("file")), h("span", { class: "file-name" }, file.name), state,
-      h("button", {
-        type: "button", class: "icon-button", "aria-label": `Remove ${file.name}`, title: "Remove",
-        onclick: () => {
-          running.abort();
-          item.remove();
+    const item = h(
+      "li",
+      { class: "file" },
+      h("span", { class: "file-icon" }, icon("file")),
+      h("span", { class: "file-name" }, file.name),
+      state,
+      h(
+        "button",
+        {
+          type: "button",
+          class: "icon-button",
+          "aria-label": `Remove ${file.name}`,
+          title: "Remove",
+          onclick: () => {
+            running.abort();
+            item.remove();
+          },
         },
-      }, icon("close")));
+        icon("close"),
+      ),
+    );
     this.list.append(item);
     this.#translate(file, state, running.signal);
   }
@@ -59,8 +81,14 @@ export class Files {
       const answer = await upload("translate_file", { file, source: from ?? "auto", target: to }, signal);
       const blob = await download(answer.translatedFileUrl, signal);
       const name = translatedName(answer.translatedFileUrl, file.name);
-      state.replaceChildren(h("a", { class: "button small", href: URL.createObjectURL(blob), download: name },
-        icon("down"), `Download ${name}`));
+      state.replaceChildren(
+        h(
+          "a",
+          { class: "button small", href: URL.createObjectURL(blob), download: name },
+          icon("down"),
+          `Download ${name}`,
+        ),
+      );
     } catch (error) {
       if (!aborted(error)) state.replaceChildren(errorNotice(error, () => this.#translate(file, state, signal)));
     }

@@ -23,19 +23,48 @@ export class Languages {
     this.changed = changed;
     this.detected = null;
     const saved = recall();
-    const source = select("From", [...(this.#sources().length > 1 ? [["auto", "Detect language"]] : []), ...this.#sources().map((each) => [each.code, each.name])], {
-      id: "source-language", hidden: true, onchange: () => this.#sourceChanged(),
+    const source = select(
+      "From",
+      [
+        ...(this.#sources().length > 1 ? [["auto", "Detect language"]] : []),
+        ...this.#sources().map((each) => [each.code, each.name]),
+      ],
+      {
+        id: "source-language",
+        hidden: true,
+        onchange: () => this.#sourceChanged(),
+      },
+    );
+    const target = select("To", [], {
+      id: "target-language",
+      hidden: true,
+      onchange: () => this.#save() || this.changed(false),
     });
-    const target = select("To", [], { id: "target-language", hidden: true, onchange: () => this.#save() || this.changed(false) });
     [this.source, this.target] = [source.element, target.element];
     this.note = h("span", { class: "soft detected", role: "status" });
-    this.button = h("button", {
-      type: "button", class: "icon-button swap", "aria-label": "Swap languages", title: "Swap languages (Alt+Shift+S)",
-      "aria-keyshortcuts": "Alt+Shift+S", onclick: () => this.swap(),
-    }, icon("swap"));
-    this.element = h("div", { class: "languages" },
-      h("div", { class: "side" }, source.box, this.note), this.button, h("div", { class: "side" }, target.box));
-    this.#start([saved.source, preferred.source?.code, this.#sources()[0]?.code], [saved.target, preferred.target?.code]);
+    this.button = h(
+      "button",
+      {
+        type: "button",
+        class: "icon-button swap",
+        "aria-label": "Swap languages",
+        title: "Swap languages (Alt+Shift+S)",
+        "aria-keyshortcuts": "Alt+Shift+S",
+        onclick: () => this.swap(),
+      },
+      icon("swap"),
+    );
+    this.element = h(
+      "div",
+      { class: "languages" },
+      h("div", { class: "side" }, source.box, this.note),
+      this.button,
+      h("div", { class: "side" }, target.box),
+    );
+    this.#start(
+      [saved.source, preferred.source?.code, this.#sources()[0]?.code],
+      [saved.target, preferred.target?.code],
+    );
   }
 
   #sources() {
@@ -65,7 +94,7 @@ export class Languages {
 
   /** What the text is in: chosen, or detected. */
   get from() {
-    return this.source.value === "auto" ? this.detected?.language ?? null : this.source.value;
+    return this.source.value === "auto" ? (this.detected?.language ?? null) : this.source.value;
   }
 
   get to() {
@@ -77,7 +106,9 @@ export class Languages {
   }
 
   #fillTargets(preferred = [this.target.value]) {
-    const all = this.from ? this.#targets(this.from) : [...new Set(this.#sources().flatMap((each) => this.#targets(each.code)))];
+    const all = this.from
+      ? this.#targets(this.from)
+      : [...new Set(this.#sources().flatMap((each) => this.#targets(each.code)))];
     this.target.replaceChildren(...all.map((code) => h("option", { value: code }, this.name(code))));
     this.target.value = preferred.find((code) => all.includes(code)) ?? all[0] ?? "";
     this.#enableSwap();
@@ -86,7 +117,11 @@ export class Languages {
   #enableSwap() {
     const served = this.from && this.#targets(this.to).includes(this.from);
     this.button.disabled = !served;
-    const here = served ? "Swap languages (Alt+Shift+S)" : this.from ? "The other direction is not served" : "Type some text first";
+    const here = served
+      ? "Swap languages (Alt+Shift+S)"
+      : this.from
+        ? "The other direction is not served"
+        : "Type some text first";
     this.button.title = here;
   }
 

@@ -25,18 +25,28 @@ export class Links {
 
   #draw() {
     const frame = this.container.getBoundingClientRect();
-    this.element.replaceChildren(...this.#drawn.map(({ from, to, weight }) => {
-      const path = curve(rectangle(from, frame), rectangle(to, frame));
-      return s("path", {
-        class: "link", d: path, "stroke-width": (1.25 + 3.25 * weight).toFixed(2), opacity: (0.25 + 0.75 * weight).toFixed(2),
-      });
-    }));
+    this.element.replaceChildren(
+      ...this.#drawn.map(({ from, to, weight }) => {
+        const path = curve(rectangle(from, frame), rectangle(to, frame));
+        return s("path", {
+          class: "link",
+          d: path,
+          "stroke-width": (1.25 + 3.25 * weight).toFixed(2),
+          opacity: (0.25 + 0.75 * weight).toFixed(2),
+        });
+      }),
+    );
   }
 }
 
 function rectangle(element, frame) {
   const box = element.getClientRects()[0] ?? element.getBoundingClientRect();
-  return { left: box.left - frame.left, right: box.right - frame.left, top: box.top - frame.top, bottom: box.bottom - frame.top };
+  return {
+    left: box.left - frame.left,
+    right: box.right - frame.left,
+    top: box.top - frame.top,
+    bottom: box.bottom - frame.top,
+  };
 }
 
 /** Side by side: a bow below both words. One above the other: an S from the bottom of one to the top of the other. */

@@ -10,7 +10,10 @@ const SURE = 0.9; // words above this are not underlined
 /** The words of a shown translation with their places in its text. */
 export function wordsOf(shown) {
   const given = shown.words?.length ? shown.words : (shown.text.match(/\S+/g) ?? []).map((text) => ({ text }));
-  const places = locate(given.map((word) => word.text), shown.text);
+  const places = locate(
+    given.map((word) => word.text),
+    shown.text,
+  );
   return given.map((word, i) => ({ ...word, range: places[i] })).filter((word) => word.range);
 }
 
@@ -22,7 +25,10 @@ export class Output {
     this.choose = choose;
     this.parts = [];
     this.element = h("div", {
-      class: "output text", id: "output", role: "group", tabindex: "-1",
+      class: "output text",
+      id: "output",
+      role: "group",
+      tabindex: "-1",
       "aria-label": "Translation, word by word. Arrow keys move between words, Enter shows where the model looked.",
       onclick: (event) => this.#click(event.target),
       onkeydown: (event) => this.#key(event),
@@ -64,10 +70,17 @@ export class Output {
   #word(word, part) {
     const known = typeof word.confidence === "number";
     const doubt = known && word.confidence < SURE ? Math.min(1, (SURE - word.confidence) / 0.7) : 0;
-    const element = h("span", {
-      class: doubt ? "word doubtful" : "word", role: "button", tabindex: "-1", "aria-pressed": "false",
-      title: known ? `Confidence ${percent(word.confidence)}` : null,
-    }, word.text);
+    const element = h(
+      "span",
+      {
+        class: doubt ? "word doubtful" : "word",
+        role: "button",
+        tabindex: "-1",
+        "aria-pressed": "false",
+        title: known ? `Confidence ${percent(word.confidence)}` : null,
+      },
+      word.text,
+    );
     element.shown = { word, number: part };
     if (doubt) setVars(element, { "--doubt": `${Math.round(25 + 75 * doubt)}%` });
     return element;
@@ -98,7 +111,8 @@ export class Output {
     const words = this.words();
     const at = words.indexOf(word);
     const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: words.length - 1 }[event.key];
-    if (event.key === "Enter" && !event.ctrlKey && !event.metaKey || event.key === " ") this.choose(word.shown.number, word.shown.word);
+    if ((event.key === "Enter" && !event.ctrlKey && !event.metaKey) || event.key === " ")
+      this.choose(word.shown.number, word.shown.word);
     else if (to !== undefined && words[to]) this.#focus(words[to]);
     else return;
     event.preventDefault();

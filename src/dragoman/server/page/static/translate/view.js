@@ -1,17 +1,18 @@
 // The view Translate: two panes, languages above, what the model thought below.
 
 import { ApiError, aborted, post } from "../api.js";
-import { announce, debounce, h, icon, toast } from "../dom.js";
+import { announce, debounce, h, toast } from "../dom.js";
 import { errorNotice } from "../notice.js";
-import { counted, whole } from "../numbers.js";
-import { alternativesList, gauge } from "./alternatives.js";
+import { counted } from "../numbers.js";
+import { alternativesList } from "./alternatives.js";
 import { Editor } from "./editor.js";
-import { TranslationEngine, joined, jointConfidence } from "./engine.js";
+import { TranslationEngine, joined } from "./engine.js";
 import { Explanation } from "./explain.js";
 import { Files, acceptDrops } from "./files.js";
 import { Languages } from "./languages.js";
 import { Links } from "./links.js";
 import { Output } from "./output.js";
+import { Panes, tips } from "./panes.js";
 
 const TYPING = 250; // milliseconds of rest before a text is translated
 const DETECTED = 1000; // characters that are enough to tell the language
@@ -21,6 +22,7 @@ class TranslateView {
   #current = 0;
   #detecting = null;
   #failed = false;
+  #turn = 0;
 
   constructor({ models, languages, settings }) {
     this.limit = settings.charLimit > 0 ? settings.charLimit : Infinity;
@@ -30,14 +32,31 @@ class TranslateView {
     this.languages = new Languages(languages, settings.language ?? {}, (swapped) => this.#languagesChanged(swapped));
     this.files = new Files(settings.supportedFilesFormat ?? [], () => this.languages);
     this.editor = new Editor({
-      input: () => this.#typed(), point: (offset) => this.#pointed(offset), files: (files) => this.files.add(files),
+      input: () => this.#typed(),
+      point: (offset) => this.#pointed(offset),
+      files: (files) => this.files.add(files),
     });
     this.output = new Output((part, word) => this.#explain(part, "target", word.range));
-    this.#build(settings);
-    this.links = new Links(this.panes);
-    this.explanation = new Explanation(this.engine, this.editor, this.output, this.links);
-    this.below = h("div", { class: "below" }, tips(), this.alternatives, this.explanation.element);
-    this.element = h("div", { class: "translate" }, h("h1", { class: "unseen" }, "Translate"), this.languages.element, this.panes, this.files.input, this.files.list, this.below);
+    this.panes = new Panes({
+      editor: this.editor.element,
+      output: this.output.element,
+      files: settings.filesTranslation !== false && this.files.formats.length ? this.files.button : null,
+      clear: () => this.#clear(),
+      copy: () => this.#copy(),
+    });
+    this.alternatives = h("div", { class: "alternatives-place" });
+    const links = new Links(this.panes.element);
+    this.explanation = new Explanation(this.engine, this.editor, this.output, links);
+    this.element = h(
+      "div",
+      { class: "translate" },
+      h("h1", { class: "unseen" }, "Translate"),
+      this.languages.element,
+      this.panes.element,
+      this.files.input,
+      this.files.list,
+      h("div", { class: "below" }, tips(), this.alternatives, this.explanation.element),
+    );
     document.addEventListener("keydown", (event) => this.element.isConnected && this.#shortcut(event));
     addEventListener("online", () => this.#failed && this.translate());
     if (settings.filesTranslation !== false) acceptDrops(this.element, (files) => this.files.add(files));
@@ -52,26 +71,6 @@ class TranslateView {
     if (!given.get("q")) return;
     this.editor.text = given.get("q");
     this.#typed();
-  }
-
-  #build(settings) {
-    this.count = h("span", { class: "soft number", id: "count" });
-    this.clearButton = h("button", { type: "button", class: "icon-button", "aria-label": "Clear the text", title: "Clear", onclick: () => this.#clear() }, icon("close"));
-    this.copyButton = h("button", {
-      type: "button", class: "icon-button", "aria-label": "Copy the translation", title: "Copy (Alt+Shift+C)",
-      "aria-keyshortcuts": "Alt+Shift+C", onclick: () => this.#copy(),
-    }, icon("copy"));
-    this.warnings = h("div", { class: "warnings", role: "status" });
-    this.sure = h("div", { class: "sure" });
-    this.state = h("div", { class: "pane-state" });
-    this.alternatives = h("div", { class: "alternatives-place" });
-    const files = settings.filesTranslation !== false && this.files.formats.length > 0;
-    this.panes = h("div", { class: "panes card" },
-      h("section", { class: "pane", "aria-label": "Source" }, this.editor.element, this.clearButton,
-        h("div", { class: "pane-foot" }, files ? this.files.button : h("span", null), this.count)),
-      h("section", { class: "pane result", "aria-label": "Translation" }, this.state, this.output.element, this.warnings,
-        h("div", { class: "pane-foot" }, this.sure, this.copyButton)),
-      h("div", { class: "drop-hint", "aria-hidden": "true" }, icon("file"), "Drop the file to translate it"));
   }
 
   get tooLong() {
@@ -89,6 +88,8 @@ class TranslateView {
     this.later.cancel();
     this.engine.stop();
     this.#detecting?.abort();
+    this.#turn += 1;
+    this.panes.busy = false;
     this.#parts = [];
     this.output.render([]);
     this.#showState();
@@ -96,24 +97,10 @@ class TranslateView {
   }
 
   #showState() {
-    const { text } = this.editor;
-    const limit = Number.isFinite(this.limit) ? ` / ${whole(this.limit)}` : "";
-    this.count.textContent = `${whole(text.length)}${limit}`;
-    this.count.classList.toggle("over", this.tooLong);
-    this.clearButton.hidden = !text;
-    this.panes.dataset.size = text.length > 1200 ? "small" : text.length > 280 ? "medium" : "large";
-    this.panes.classList.toggle("blank", !text.trim());
-    const done = this.#parts.filter((part) => part.result).length;
-    this.copyButton.hidden = !done;
-    const confidence = done ? jointConfidence(this.#parts) : null;
-    this.sure.replaceChildren(...(confidence === null ? [] : [gauge(confidence, { shown: true }), h("span", { class: "legend" }, h("span", { class: "sample" }, "underlined"), "less sure")]));
+    this.panes.show(this.editor.text, this.limit, this.#parts);
     const part = this.#parts[this.#current];
-    this.alternatives.replaceChildren(alternativesList(part, (index) => this.#choose(part, index), this.#parts.filter((each) => each.text).length > 1) ?? "");
-    const warnings = [...new Set(this.#parts.flatMap((each) => each.result?.warnings ?? []))];
-    this.warnings.replaceChildren(...warnings.slice(0, 3).map((text) => h("p", null, text)));
-    if (this.tooLong) this.state.replaceChildren(h("p", { class: "notice bad", role: "alert" }, `The text is ${whole(text.length - this.limit)} characters too long. Shorten it, or drop it as a file.`));
-    else if (!text.trim()) this.state.replaceChildren(h("p", { class: "hint" }, "The translation appears here as you type."));
-    else this.state.replaceChildren();
+    const several = this.#parts.filter((each) => each.text).length > 1;
+    this.alternatives.replaceChildren(alternativesList(part, (index) => this.#choose(part, index), several) ?? "");
   }
 
   async #detect(text) {
@@ -127,14 +114,17 @@ class TranslateView {
     this.later.cancel();
     const { text } = this.editor;
     if (!text.trim() || this.tooLong) return;
-    this.panes.setAttribute("aria-busy", "true");
+    this.panes.busy = true;
     this.#failed = false;
+    const turn = (this.#turn += 1);
     try {
       if (this.languages.automatic) await this.#detect(text);
-      if (!this.languages.from) throw new ApiError(400, "The language of this text was not recognized. Choose it above.");
+      if (turn !== this.#turn) return; // a newer text or language came in between
+      if (!this.languages.from)
+        throw new ApiError(400, "The language of this text was not recognized. Choose it above.");
       await this.engine.run(text, this.languages.from, this.languages.to, (parts, done) => this.#update(parts, done));
     } catch (error) {
-      if (!aborted(error)) this.#fail(error);
+      if (!aborted(error) && turn === this.#turn) this.#fail(error);
     }
   }
 
@@ -148,18 +138,19 @@ class TranslateView {
     this.#showState();
     if (!done) {
       const ready = parts.filter((part) => part.result).length;
-      if (parts.length > 12) this.state.replaceChildren(h("p", { class: "working" }, `${ready} of ${counted(parts.length, "sentence")}`));
+      if (parts.length > 12)
+        this.panes.say(h("p", { class: "working" }, `${ready} of ${counted(parts.length, "sentence")}`));
       return;
     }
-    this.panes.removeAttribute("aria-busy");
+    this.panes.busy = false;
     announce(`Translation: ${joined(parts).slice(0, 300)}`);
   }
 
   #fail(error) {
     this.#failed = true;
-    this.panes.removeAttribute("aria-busy");
+    this.panes.busy = false;
     this.output.element.classList.add("stale");
-    this.state.replaceChildren(errorNotice(error, () => this.translate()));
+    this.panes.say(errorNotice(error, () => this.translate()));
   }
 
   #choose(part, index) {
@@ -201,7 +192,8 @@ class TranslateView {
     const text = joined(this.#parts);
     try {
       await navigator.clipboard.writeText(text);
-    } catch { // no clipboard without a secure connection: select and copy as of old
+    } catch {
+      // no clipboard without a secure connection: select and copy as of old
       getSelection().selectAllChildren(this.output.element);
       document.execCommand("copy");
       getSelection().removeAllRanges();
@@ -222,12 +214,6 @@ class TranslateView {
   shown() {
     if (matchMedia("(pointer: fine)").matches) this.editor.area.focus({ preventScroll: true });
   }
-}
-
-function tips() {
-  const keys = [["Ctrl+Enter", "translate at once"], ["Alt+Shift+S", "swap languages"], ["Alt+Shift+C", "copy"]];
-  return h("div", { class: "tips" }, h("p", null, "Click a word to see where the model looked."),
-    h("p", null, keys.map(([key, what]) => h("span", null, h("kbd", null, key), ` ${what} `))));
 }
 
 export const create = (context) => new TranslateView(context);

@@ -14,21 +14,45 @@ class GenerateView {
   constructor({ models }) {
     this.choice = new ModelChoice(models);
     this.prompt = textBox("Begin with", { placeholder: "Once upon a time", rows: 4, id: "prompt" });
-    this.temperature = slider("Temperature", { min: 0, max: 1.5, step: 0.05, value: 0.8 }, "0 always takes the most probable; more is bolder");
+    this.temperature = slider(
+      "Temperature",
+      { min: 0, max: 1.5, step: 0.05, value: 0.8 },
+      "0 always takes the most probable; more is bolder",
+    );
     this.length = slider("Length", { min: 20, max: 1000, step: 20, value: 200 }, "tokens at most");
-    this.go = h("button", { type: "button", class: "button", "aria-keyshortcuts": "Control+Enter", title: "Ctrl+Enter", onclick: () => (this.#running ? this.#running.abort() : this.#write()) });
+    this.go = h("button", {
+      type: "button",
+      class: "button",
+      "aria-keyshortcuts": "Control+Enter",
+      title: "Ctrl+Enter",
+      onclick: () => (this.#running ? this.#running.abort() : this.#write()),
+    });
     this.written = h("div", { class: "written", role: "log", "aria-label": "Written text" });
     this.state = h("div", { class: "written-foot" });
-    this.element = h("div", {
-      class: "view",
-      onkeydown: (event) => {
-        if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.#write();
-        else if (event.key === "Escape") this.#running?.abort();
+    this.element = h(
+      "div",
+      {
+        class: "view",
+        onkeydown: (event) => {
+          if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.#write();
+          else if (event.key === "Escape") this.#running?.abort();
+        },
       },
-    }, heading("Write on", "The model continues your text, a piece at a time.", this.choice),
-    h("div", { class: "split" },
-      h("section", { class: "card pad stack", "aria-label": "Prompt and settings" }, this.prompt.box, this.temperature.box, this.length.box, h("div", null, this.go)),
-      h("section", { class: "card pad stack", "aria-label": "Written text" }, this.written, this.state)));
+      heading("Write on", "The model continues your text, a piece at a time.", this.choice),
+      h(
+        "div",
+        { class: "split" },
+        h(
+          "section",
+          { class: "card pad stack", "aria-label": "Prompt and settings" },
+          this.prompt.box,
+          this.temperature.box,
+          this.length.box,
+          h("div", null, this.go),
+        ),
+        h("section", { class: "card pad stack", "aria-label": "Written text" }, this.written, this.state),
+      ),
+    );
     this.written.replaceChildren(emptyState("Nothing written yet", "Give the model a beginning, then press Write."));
     this.#button();
   }
@@ -61,8 +85,12 @@ class GenerateView {
 
   async #read(text, signal) {
     const body = {
-      model: this.choice.name, prompt: this.prompt.area.value, tokens: this.length.value, temperature: this.temperature.value,
-      seed: Math.floor(Math.random() * 2 ** 31), stream: true,
+      model: this.choice.name,
+      prompt: this.prompt.area.value,
+      tokens: this.length.value,
+      temperature: this.temperature.value,
+      seed: Math.floor(Math.random() * 2 ** 31),
+      stream: true,
     };
     let ended = false;
     for await (const part of stream("v1/generate", body, signal)) {
@@ -79,8 +107,20 @@ class GenerateView {
   #finish(how, text) {
     announce(`Finished: ${how}`);
     const whole = this.prompt.area.value + text.data;
-    this.state.replaceChildren(h("span", { class: "soft" }, how.charAt(0).toUpperCase() + how.slice(1)),
-      h("button", { type: "button", class: "icon-button", "aria-label": "Copy the text", title: "Copy", onclick: () => navigator.clipboard?.writeText(whole).then(() => toast("Copied")) }, icon("copy")));
+    this.state.replaceChildren(
+      h("span", { class: "soft" }, how.charAt(0).toUpperCase() + how.slice(1)),
+      h(
+        "button",
+        {
+          type: "button",
+          class: "icon-button",
+          "aria-label": "Copy the text",
+          title: "Copy",
+          onclick: () => navigator.clipboard?.writeText(whole).then(() => toast("Copied")),
+        },
+        icon("copy"),
+      ),
+    );
   }
 
   shown() {
@@ -91,11 +131,30 @@ class GenerateView {
 function slider(label, limits, note) {
   const id = `slider-${label.toLowerCase()}`;
   const value = h("output", { class: "number", for: id }, String(limits.value));
-  const input = h("input", { type: "range", ...limits, id, value: null, "aria-describedby": `${id}-note`, oninput: () => { value.textContent = input.value; } });
+  const input = h("input", {
+    type: "range",
+    ...limits,
+    id,
+    value: null,
+    "aria-describedby": `${id}-note`,
+    oninput: () => {
+      value.textContent = input.value;
+    },
+  });
   input.value = limits.value;
-  const box = h("div", { class: "field wide" }, h("span", { class: "label slider-label" }, h("label", { for: id }, label), value), input,
-    h("span", { class: "soft tiny", id: `${id}-note` }, note)); // a label around it would name the output instead
-  return { box, get value() { return Number(input.value); } };
+  const box = h(
+    "div",
+    { class: "field wide" },
+    h("span", { class: "label slider-label" }, h("label", { for: id }, label), value),
+    input,
+    h("span", { class: "soft tiny", id: `${id}-note` }, note),
+  ); // a label around it would name the output instead
+  return {
+    box,
+    get value() {
+      return Number(input.value);
+    },
+  };
 }
 
 export const create = (context) => new GenerateView(context);

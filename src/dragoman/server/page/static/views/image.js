@@ -16,19 +16,57 @@ class ImageView {
     this.choice = new ModelChoice(models, () => this.#predict());
     this.result = h("div", { class: "result-place stack", "aria-live": "polite" });
     this.latest = new Latest(this.result);
-    this.file = h("input", { type: "file", class: "unseen", tabindex: "-1", accept: "image/png,image/jpeg", "aria-label": "Image", onchange: () => this.#open(this.file.files) });
+    this.file = h("input", {
+      type: "file",
+      class: "unseen",
+      tabindex: "-1",
+      accept: "image/png,image/jpeg",
+      "aria-label": "Image",
+      onchange: () => this.#open(this.file.files),
+    });
     this.picture = h("img", { alt: "The chosen image", hidden: true });
     this.overlay = h("div", { class: "overlay", "aria-hidden": "true" });
-    this.hint = h("div", { class: "image-hint" }, icon("image"), h("span", null, "Drop or paste an image, or choose one"));
-    this.frame = h("div", { class: "frame" }, this.hint, h("div", { class: "picture" }, this.picture, this.overlay),
-      h("div", { class: "drop-hint", "aria-hidden": "true" }, icon("image"), "Drop the image"));
+    this.hint = h(
+      "div",
+      { class: "image-hint" },
+      icon("image"),
+      h("span", null, "Drop or paste an image, or choose one"),
+    );
+    this.frame = h(
+      "div",
+      { class: "frame" },
+      this.hint,
+      h("div", { class: "picture" }, this.picture, this.overlay),
+      h("div", { class: "drop-hint", "aria-hidden": "true" }, icon("image"), "Drop the image"),
+    );
     acceptDrops(this.frame, (files) => this.#open(files));
-    const input = h("section", { class: "card pad stack", "aria-label": "Input" }, this.frame,
-      h("div", { class: "row" }, h("button", { type: "button", class: "button outline", onclick: () => this.file.click() }, icon("image"), "Choose an image"), this.file, h("span", { class: "soft tiny" }, this.#size())));
-    const [title, lead] = task === "captioning" ? ["Describe an image", "A caption, and where the model looked for each word."]
-      : ["Recognize an image", "What is in an image, and where the model looked."];
-    this.element = h("div", { class: "view" }, heading(title, lead, this.choice),
-      h("div", { class: "split" }, input, h("section", { class: "card pad", "aria-label": "Result" }, this.result)));
+    const input = h(
+      "section",
+      { class: "card pad stack", "aria-label": "Input" },
+      this.frame,
+      h(
+        "div",
+        { class: "row" },
+        h(
+          "button",
+          { type: "button", class: "button outline", onclick: () => this.file.click() },
+          icon("image"),
+          "Choose an image",
+        ),
+        this.file,
+        h("span", { class: "soft tiny" }, this.#size()),
+      ),
+    );
+    const [title, lead] =
+      task === "captioning"
+        ? ["Describe an image", "A caption, and where the model looked for each word."]
+        : ["Recognize an image", "What is in an image, and where the model looked."];
+    this.element = h(
+      "div",
+      { class: "view" },
+      heading(title, lead, this.choice),
+      h("div", { class: "split" }, input, h("section", { class: "card pad", "aria-label": "Result" }, this.result)),
+    );
     document.addEventListener("paste", (event) => {
       if (this.element.isConnected && event.clipboardData.files.length) this.#open(event.clipboardData.files);
     });
@@ -41,7 +79,12 @@ class ImageView {
   }
 
   #empty() {
-    this.result.replaceChildren(emptyState("No image yet", this.task === "captioning" ? "Its caption will be here." : "Its classes will be here."));
+    this.result.replaceChildren(
+      emptyState(
+        "No image yet",
+        this.task === "captioning" ? "Its caption will be here." : "Its classes will be here.",
+      ),
+    );
   }
 
   async #open(files) {
@@ -68,8 +111,16 @@ class ImageView {
   async #ask(signal) {
     this.overlay.replaceChildren();
     const image = this.#data.slice(this.#data.indexOf(",") + 1);
-    const body = { model: this.choice.name, images: [image], resize: true, attention: true, ...(this.task === "captioning" ? { best: 3 } : {}) };
-    const { predictions: [found] } = await post("v1/predict", body, signal);
+    const body = {
+      model: this.choice.name,
+      images: [image],
+      resize: true,
+      attention: true,
+      ...(this.task === "captioning" ? { best: 3 } : {}),
+    };
+    const {
+      predictions: [found],
+    } = await post("v1/predict", body, signal);
     return this.task === "captioning" ? this.#caption(found) : this.#classes(found);
   }
 
@@ -78,20 +129,51 @@ class ImageView {
     announce(`Class: ${chosen.join(", ")}`);
     const maps = Object.entries(found.attention?.maps ?? {});
     if (maps.length) this.#lay(maps[0][1]);
-    return [h("p", { class: "answer" }, h("strong", null, chosen.join(", ") || "none of the classes"),
-      typeof found.probability === "number" && h("span", { class: "soft" }, `${probability(found.probability)} sure`)),
-    bars(found.probabilities, chosen), maps.length ? h("section", { "aria-label": "Where it looked" }, h("h2", { class: "small-title" }, "Where it looked"),
-      h("div", { class: "chips" }, this.#buttons(maps, "chip", 0))) : this.#nowhere()];
+    return [
+      h(
+        "p",
+        { class: "answer" },
+        h("strong", null, chosen.join(", ") || "none of the classes"),
+        typeof found.probability === "number" && h("span", { class: "soft" }, `${probability(found.probability)} sure`),
+      ),
+      bars(found.probabilities, chosen),
+      maps.length
+        ? h(
+            "section",
+            { "aria-label": "Where it looked" },
+            h("h2", { class: "small-title" }, "Where it looked"),
+            h("div", { class: "chips" }, this.#buttons(maps, "chip", 0)),
+          )
+        : this.#nowhere(),
+    ];
   }
 
   #caption(found) {
     announce(`Caption: ${found.caption}`);
     const { words = [], weights = [] } = found.attention ?? {};
     const others = found.captions.slice(1);
-    const buttons = this.#buttons(words.map((word, i) => [word, weights[i]]), "look");
-    return [h("p", { class: "answer caption" }, words.length ? buttons : found.caption),
-      words.length ? h("p", { class: "soft tiny" }, "Click a word to see where the model looked for it.") : this.#nowhere(),
-      others.length ? h("section", null, h("h2", { class: "small-title" }, "Alternatives"), h("ul", { class: "plain" }, others.map((each) => h("li", null, each.text)))) : null].filter(Boolean);
+    const buttons = this.#buttons(
+      words.map((word, i) => [word, weights[i]]),
+      "look",
+    );
+    return [
+      h("p", { class: "answer caption" }, words.length ? buttons : found.caption),
+      words.length
+        ? h("p", { class: "soft tiny" }, "Click a word to see where the model looked for it.")
+        : this.#nowhere(),
+      others.length
+        ? h(
+            "section",
+            null,
+            h("h2", { class: "small-title" }, "Alternatives"),
+            h(
+              "ul",
+              { class: "plain" },
+              others.map((each) => h("li", null, each.text)),
+            ),
+          )
+        : null,
+    ].filter(Boolean);
   }
 
   #nowhere() {
@@ -106,10 +188,20 @@ class ImageView {
       if (index < 0) this.overlay.replaceChildren();
       else this.#lay(maps[index][1]);
     };
-    maps.forEach(([name], i) => buttons.push(h("button", {
-      type: "button", class: kind, "aria-pressed": String(i === pressed),
-      onclick: () => choose(buttons[i].getAttribute("aria-pressed") === "true" ? -1 : i),
-    }, name)));
+    maps.forEach(([name], i) =>
+      buttons.push(
+        h(
+          "button",
+          {
+            type: "button",
+            class: kind,
+            "aria-pressed": String(i === pressed),
+            onclick: () => choose(buttons[i].getAttribute("aria-pressed") === "true" ? -1 : i),
+          },
+          name,
+        ),
+      ),
+    );
     return buttons;
   }
 
@@ -117,11 +209,13 @@ class ImageView {
   #lay(weights) {
     const most = Math.max(...weights.flat(), 1e-9);
     setVars(this.overlay, { "--rows": weights.length, "--columns": weights[0].length });
-    this.overlay.replaceChildren(...weights.flat().map((weight) => {
-      const cell = h("span", null);
-      setVars(cell, { "--w": (weight / most).toFixed(3) });
-      return cell;
-    }));
+    this.overlay.replaceChildren(
+      ...weights.flat().map((weight) => {
+        const cell = h("span", null);
+        setVars(cell, { "--w": (weight / most).toFixed(3) });
+        return cell;
+      }),
+    );
   }
 }
 

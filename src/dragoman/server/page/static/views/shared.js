@@ -11,15 +11,23 @@ export class ModelChoice {
     this.models = models;
     this.model = models[0];
     if (models.length > 1) {
-      this.box = select("Model", models.map((model) => [model.name, model.name]), {
-        onchange: (name) => {
-          this.model = models.find((model) => model.name === name);
-          changed?.();
+      this.box = select(
+        "Model",
+        models.map((model) => [model.name, model.name]),
+        {
+          onchange: (name) => {
+            this.model = models.find((model) => model.name === name);
+            changed?.();
+          },
         },
-      }).box;
+      ).box;
     } else {
-      this.box = h("p", { class: "soft model-name" }, h("a", { href: `#about/${encodeURIComponent(this.model.name)}` }, this.model.name),
-        ` · ${short(this.model.parameters)} parameters`);
+      this.box = h(
+        "p",
+        { class: "soft model-name" },
+        h("a", { href: `#about/${encodeURIComponent(this.model.name)}` }, this.model.name),
+        ` · ${short(this.model.parameters)} parameters`,
+      );
     }
   }
 
@@ -33,12 +41,24 @@ export class ModelChoice {
 }
 
 export function heading(title, text, choice) {
-  return h("header", { class: "view-head" }, h("div", null, h("h1", null, title), h("p", { class: "soft" }, text)), choice.box);
+  return h(
+    "header",
+    { class: "view-head" },
+    h("div", null, h("h1", null, title), h("p", { class: "soft" }, text)),
+    choice.box,
+  );
 }
 
 /** A text area with a label. */
 export function textBox(label, { placeholder = "", rows = 5, oninput, id } = {}) {
-  const area = h("textarea", { class: "box", id, rows, placeholder, spellcheck: "true", oninput: () => oninput?.(area.value) });
+  const area = h("textarea", {
+    class: "box",
+    id,
+    rows,
+    placeholder,
+    spellcheck: "true",
+    oninput: () => oninput?.(area.value),
+  });
   return { area, box: h("label", { class: "field wide" }, h("span", { class: "label" }, label), area) };
 }
 
@@ -72,10 +92,4 @@ export class Latest {
       if (this.#running === running) this.place.removeAttribute("aria-busy");
     }
   }
-}
-
-/** Examples that fill the text in. */
-export function examples(texts, use) {
-  return h("div", { class: "examples" }, h("span", { class: "soft" }, "Try"),
-    texts.map((text) => h("button", { type: "button", class: "chip", onclick: () => use(text) }, text)));
 }
