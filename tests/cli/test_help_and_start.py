@@ -29,6 +29,7 @@ COMMANDS = [
     "forecast",
     "features",
     "evaluate",
+    "serve",
     "inspect",
     "plot",
     "plan",
