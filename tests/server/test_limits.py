@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from dragoman.server.errors import BadRequest, Forbidden, TooMany
 from dragoman.server.limits import Limits, Rates
 from dragoman.server.settings import ServerSettings, read_keys
 
+Headers = Sequence[tuple[bytes, bytes]]
 SETTINGS = ServerSettings(body_bytes=100, slow=0.2, buffered_bytes=150)
 
 
@@ -38,17 +39,18 @@ def parts(*bodies: bytes, pause: float = 0.0) -> Callable[[], Awaitable[dict[str
 
 
 def request(
-    app: Limits, receive: Any, query: bytes = b"", address: str = "1.2.3.4"
+    app: Limits, receive: Any, query: bytes = b"", address: str = "1.2.3.4", headers: Headers = ()
 ) -> tuple[int, dict[str, str], bytes]:
     sent: list[dict[str, Any]] = []
 
     async def send(message: dict[str, Any]) -> None:
         sent.append(message)
 
-    scope = {"type": "http", "method": "POST", "path": "/x", "query_string": query, "client": (address, 1), "headers": []}
+    scope = {"type": "http", "method": "POST", "path": "/x", "query_string": query, "headers": headers}
+    scope["client"] = (address, 1)
     asyncio.run(app(scope, receive, send))
-    headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
-    return sent[0]["status"], headers, b"".join(message.get("body", b"") for message in sent[1:])
+    found = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+    return sent[0]["status"], found, b"".join(message.get("body", b"") for message in sent[1:])
 
 
 def test_a_request_in_parts_arrives_whole() -> None:
@@ -69,6 +71,24 @@ def test_a_large_request_is_refused(bodies: tuple[bytes, ...]) -> None:
     assert status == 413
     assert json.loads(body) == {"error": "the request has more than 100 bytes"}
     assert "connection" not in headers  # it is still sending: after a close it would not see the answer
+
+
+@pytest.mark.parametrize(
+    ("headers", "status", "closes"),
+    [
+        ([(b"content-length", b"101")], 413, False),
+        ([(b"content-length", b"9" * 5000)], 413, False),
+        ([(b"content-length", b"101"), (b"expect", b"100-continue")], 413, True),
+        ([(b"content-length", b"5"), (b"transfer-encoding", b"chunked")], 400, True),
+    ],
+)
+def test_some_requests_are_refused_by_their_headers(headers: Headers, status: int, closes: bool) -> None:
+    async def receive() -> Any:
+        raise AssertionError("the body is not read")
+
+    found, answer, body = request(Limits(echo, SETTINGS), receive, headers=headers)
+    assert (found, answer.get("connection") == "close") == (status, closes)
+    assert list(json.loads(body)) == ["error"]
 
 
 def test_a_request_that_trickles_in_is_given_up() -> None:
@@ -95,6 +115,58 @@ def test_all_requests_together_have_a_limit() -> None:
     asyncio.run(together())
     assert sorted(answers) == [200, 200, 503, 503]
     assert request(app, parts(b"later"))[0] == 200  # what they held is given back
+
+
+def test_the_last_part_of_a_request_counts_too() -> None:
+    app, held = Limits(echo, SETTINGS), list[int]()
+
+    async def look(scope: Any, receive: Any, send: Any) -> None:
+        held.append(app._buffered)
+        await echo(scope, receive, send)
+
+    app._app = look
+    request(app, parts(60 * b"x", 20 * b"x"))
+    assert held == [80]
+    assert app._buffered == 0
+
+
+def test_a_client_that_leaves_ends_its_request() -> None:
+    ended: list[str] = []
+
+    async def long(scope: Any, receive: Any, send: Any) -> None:
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            ended.append("cancelled")
+
+    async def leaving() -> dict[str, Any]:
+        left.append(len(left))
+        return {"type": "http.request", "body": b""} if len(left) == 1 else {"type": "http.disconnect"}
+
+    left: list[int] = []
+    with pytest.raises(IndexError):  # no answer was sent
+        request(Limits(long, SETTINGS), leaving)
+    assert ended == ["cancelled"]
+
+
+def test_a_request_of_many_jobs_has_one_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def long(scope: Any, receive: Any, send: Any) -> None:
+        await asyncio.sleep(3600)
+
+    monkeypatch.setattr("dragoman.server.limits.GRACE", 0.0)
+    status, headers, body = request(Limits(long, replace(SETTINGS, timeout=0.1)), parts(b""))
+    assert (status, headers["retry-after"]) == (503, "5")
+    assert "took too long" in json.loads(body)["error"]
+
+
+def test_a_bug_is_logged_without_what_was_said(caplog: pytest.LogCaptureFixture) -> None:
+    async def broken(scope: Any, receive: Any, send: Any) -> None:
+        raise KeyError((await receive())["body"])
+
+    status, _, body = request(Limits(broken, SETTINGS), parts(b"my diary"))
+    assert (status, json.loads(body)) == (500, {"error": "internal error; the server's log has more"})
+    assert "KeyError in a request" in caplog.text
+    assert "diary" not in caplog.text
 
 
 def test_one_address_may_send_so_many_requests_a_minute() -> None:

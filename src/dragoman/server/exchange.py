@@ -7,7 +7,7 @@ import json
 import re
 from typing import Any
 
-from dragoman.server.errors import ServerError
+from dragoman.server.errors import ServerError, Unavailable
 
 HEADERS = {
     b"x-content-type-options": b"nosniff",
@@ -42,22 +42,29 @@ async def more(receive: Any, body: bytearray) -> bool:
     return bool(message.get("more_body", False))
 
 
-async def run(app: Any, scope: Scope, body: bytes, receive: Any, answer: Answer) -> None:
-    """Let an application answer a request. It is cancelled, and with it its jobs, when the client leaves."""
+async def run(app: Any, scope: Scope, body: bytes, receive: Any, answer: Answer, seconds: float) -> None:
+    """Let an application answer a request. It is cancelled, and with it its jobs, when the client leaves.
+
+    seconds  in which the answer must begin
+    """
     gone = asyncio.Event()
     running = asyncio.ensure_future(app(scope, _replayed(body, gone), answer))
     watching = asyncio.ensure_future(_leave(receive, gone))
     try:
-        await asyncio.wait({running, watching}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({running, watching}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        if answer.status and not gone.is_set():  # a stream, which ends when its job does
+            await asyncio.wait({running, watching}, return_when=asyncio.FIRST_COMPLETED)
         if answer.complete:  # then the connection also says that it has gone
             await asyncio.wait({running})
     finally:
-        left = not running.done()
+        late = not running.done() and not gone.is_set()
         for task in (running, watching):
             task.cancel()
         await asyncio.wait({running, watching})
         bug = None if running.cancelled() else running.exception()
-    if left or running.cancelled():
+    if late:
+        raise Unavailable("the request took too long; send less at a time, or try again later", retry_after=5)
+    if running.cancelled():
         raise Disconnected
     if bug is not None:
         raise bug

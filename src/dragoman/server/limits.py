@@ -15,6 +15,7 @@ from dragoman.server.settings import ServerSettings
 
 ADDRESSES = 10_000  # whose requests are counted; the one that was seen longest ago is forgotten
 LOGGED = 2_000  # bytes of a request, if they are to be logged
+GRACE = 2.0  # seconds in which a job that takes too long is given up with its own message
 METHOD = 10  # letters of a method that are logged: a stranger makes them up
 DIGITS = 15  # of a length in bytes
 log = logging.getLogger("dragoman.access")
@@ -48,7 +49,7 @@ class Limits:
                     self._check_size(len(body), len(body) - buffered)
                     self._buffered += len(body) - buffered
                     buffered = len(body)
-            await run(self._app, scope, bytes(body), receive, answer)
+            await run(self._app, scope, bytes(body), receive, answer, self._settings.timeout + GRACE)
         except Disconnected:
             pass
         except TimeoutError:

@@ -12,8 +12,28 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 LOOKS = 4  # at a connection in the time that it may be silent
 LINGER = 2.0  # seconds that the rest of a refused request is read: an early close would take back the answer
-NOT_HTTP = "the request is not valid HTTP/1.1, or its head is too long"
+HEAD = 64 * 2**10  # bytes of the headers of a request
+CHUNKS = 10_000  # of the body of a request; a chunk of a byte costs as much as one of a megabyte
+NOT_HTTP = "the request is not valid HTTP/1.1, its head is too long, or its body is in too many chunks"
 TOO_MANY = "the server has too many connections; try again in a moment"
+
+
+class LimitedConnection(h11.Connection):
+    """HTTP as h11 reads it, within limits."""
+
+    def __init__(self) -> None:
+        super().__init__(h11.SERVER, HEAD)
+        self._chunks = 0
+
+    def next_event(self) -> Any:
+        event = super().next_event()
+        if isinstance(event, h11.Request):
+            self._chunks = 0
+        elif isinstance(event, h11.Data) and event.chunk_start:
+            self._chunks += 1
+            if self._chunks > CHUNKS:
+                raise h11.RemoteProtocolError("too many chunks")
+        return event
 
 
 def limited_protocol(connections: int, slow: float) -> type[H11Protocol]:
@@ -28,6 +48,10 @@ def limited_protocol(connections: int, slow: float) -> type[H11Protocol]:
         _silent: float | None = None  # since when the headers of a request are awaited
         _unsent, _moved = 0, 0.0  # bytes that the client has not taken, and when that was right or became less
         _refused = False
+
+        def __init__(self, *given: Any, **named: Any) -> None:
+            super().__init__(*given, **named)
+            self.conn = LimitedConnection()
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from dragoman.errors import DragomanError
+from dragoman.server.cutting import cut, joined
 from dragoman.server.errors import BadRequest, TooLarge
 from dragoman.tasks.translation.documents import Document, split_html, split_text
 from dragoman.tasks.translation.options import DecodingOptions
@@ -16,6 +17,8 @@ from dragoman.tasks.translation.results import Alternative, Translation, joint_c
 
 SPLIT: dict[str, Callable[[str], Document]] = {"text": split_text, "html": split_html}
 BEAM = 4
+CHARACTERS = 16_000  # of a batch: a worker answers others between two batches
+Place = tuple[int, int, int]  # text, sentence, part of a sentence
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -30,13 +33,21 @@ class TranslationRequest:
             raise BadRequest("a text has half a surrogate pair, from a wrong decoding")
         split = SPLIT[form]
         self.documents = [split(text) for text in texts]
-        count = sum(len(document.segments) for document in self.documents)
+        self._parts = [[cut(segment) for segment in document.segments] for document in self.documents]
+        count = sum(len(parts) for segments in self._parts for parts in segments)
         if count > most:
             raise TooLarge(f"the request has {count:,} sentences, more than {most:,}; send them in several requests")
         wanted = 1 if form == "html" else 1 + alternatives
         self.options = DecodingOptions(beam=max(BEAM, wanted), alternatives=wanted)
-        self._found: list[list[Translation | None]] = [[None] * len(each.segments) for each in self.documents]
-        self._waiting = deque((i, j) for i, each in enumerate(self.documents) for j in range(len(each.segments)))
+        self._found: list[list[list[Translation | None]]] = [
+            [[None] * len(parts) for parts in segments] for segments in self._parts
+        ]
+        self._waiting = deque(
+            (i, j, k)
+            for i, segments in enumerate(self._parts)
+            for j, parts in enumerate(segments)
+            for k in range(len(parts))
+        )
         self._missing = count
 
     @property
@@ -48,13 +59,14 @@ class TranslationRequest:
     def done(self) -> bool:
         return not self._missing
 
-    def take(self) -> tuple[tuple[int, int], str]:
+    def take(self) -> tuple[Place, str]:
         """The next sentence, and its place."""
-        place = self._waiting.popleft()
-        return place, self.documents[place[0]].segments[place[1]]
+        i, j, k = place = self._waiting.popleft()
+        return place, self._parts[i][j][k]
 
-    def put(self, place: tuple[int, int], translation: Translation) -> None:
-        self._found[place[0]][place[1]] = translation
+    def put(self, place: Place, translation: Translation) -> None:
+        i, j, k = place
+        self._found[i][j][k] = translation
         self._missing -= 1
 
     def result(self) -> dict[str, Any]:
@@ -68,8 +80,7 @@ class TranslationRequest:
 
     def _written(self, number: int) -> list[str]:
         """The best translation of a text, and others: each has the next best of every sentence."""
-        found = [each for each in self._found[number] if each is not None]
-        document = self.documents[number]
+        found, document = self._translated(number), self.documents[number]
         best = document.join([each.text for each in found])
         others = [
             document.join([_alternative(each, rank).text for each in found])
@@ -77,9 +88,13 @@ class TranslationRequest:
         ]
         return [best, *(other for other in others if other != best)]
 
+    def _translated(self, number: int) -> list[Translation]:
+        """The translations of the sentences of a text."""
+        found = zip(self._parts[number], self._found[number], strict=True)
+        return [joined(parts, [each for each in some if each is not None]) for parts, some in found]
+
     def _confidence(self, number: int) -> float | None:
-        found = [each for each in self._found[number] if each is not None]
-        value = joint_confidence([each.alternatives[0] for each in found])
+        value = joint_confidence([each.alternatives[0] for each in self._translated(number)])
         return round(value, 4) if value == value else None
 
 
@@ -90,13 +105,16 @@ def _alternative(translation: Translation, rank: int) -> Alternative:
 def translate_together(translator: Any, requests: Sequence[TranslationRequest], most: int) -> list[Exception | None]:
     """Translate up to `most` sentences, taken from the requests in turn; the error of each request that failed.
 
+    Long sentences make a batch of fewer.
     All requests have the same options.
     """
-    taken: list[tuple[int, tuple[int, int], str]] = []
-    while len(taken) < most and any(request.left for request in requests):
+    taken: list[tuple[int, Place, str]] = []
+    characters = 0
+    while len(taken) < most and characters < CHARACTERS and any(request.left for request in requests):
         for number, request in enumerate(requests):
-            if request.left and len(taken) < most:
+            if request.left and len(taken) < most and characters < CHARACTERS:
                 taken.append((number, *request.take()))
+                characters += len(taken[-1][2])
     options = requests[0].options
     try:
         found = translator.translations([text for *_, text in taken], options)
@@ -110,7 +128,7 @@ def translate_together(translator: Any, requests: Sequence[TranslationRequest], 
 def _one_by_one(
     translator: Any,
     requests: Sequence[TranslationRequest],
-    taken: Sequence[tuple[int, tuple[int, int], str]],
+    taken: Sequence[tuple[int, Place, str]],
     options: DecodingOptions,
 ) -> list[Exception | None]:
     """The same sentence by sentence, so that a mistake of one request does not fail the others."""
