@@ -9,6 +9,7 @@ from fastapi import APIRouter, FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.middleware.cors import CORSMiddleware
 from fastapi.responses import JSONResponse, Response
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 
 from dragoman import __version__
@@ -17,6 +18,7 @@ from dragoman.server.backend import Backend
 from dragoman.server.errors import ServerError
 from dragoman.server.limits import Limits
 from dragoman.server.settings import ServerSettings
+from dragoman.server.v1.responses import ERRORS
 from dragoman.server.validation import readable
 
 CORS_AGE = 1_728_000  # seconds; LibreTranslate's
@@ -33,6 +35,7 @@ def create_app(backend: Backend, settings: ServerSettings) -> FastAPI:
         redoc_url=None,
         openapi_url="/openapi.json",
         redirect_slashes=False,
+        responses=ERRORS,
     )
     metrics = libretranslate.Metrics()
     app.include_router(health_router(backend))
@@ -46,7 +49,7 @@ def create_app(backend: Backend, settings: ServerSettings) -> FastAPI:
     app.add_exception_handler(Exception, _bug)
     if settings.cors:
         app.add_middleware(
-            CORSMiddleware,
+            Origins,
             allow_origins=list(settings.cors),
             allow_methods=["GET", "POST"],
             allow_headers=["Authorization", "Content-Type"],
@@ -54,6 +57,17 @@ def create_app(backend: Backend, settings: ServerSettings) -> FastAPI:
         )
     app.add_middleware(Limits, settings=settings, observe=metrics.observe)
     return app
+
+
+class Origins(CORSMiddleware):
+    """Lets pages of other origins call the server; a refusal is an error as any other."""
+
+    def preflight_response(self, request_headers: Headers) -> Response:
+        found = super().preflight_response(request_headers)
+        if found.status_code < 400:
+            return found
+        headers = {name: value for name, value in found.headers.items() if not name.startswith("content-")}
+        return JSONResponse({"error": bytes(found.body).decode()}, found.status_code, headers)
 
 
 def health_router(backend: Backend) -> APIRouter:

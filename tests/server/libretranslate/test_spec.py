@@ -4,30 +4,32 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 import schemathesis
-from hypothesis import HealthCheck, settings
 
+from tests.server.describing import VALID, operations, send_some
 from tests.server.libretranslate.serving import Client
 
 client = Client()
-swagger = schemathesis.openapi.from_dict(client("GET", "/spec").json())
-swagger.app = client.app
-openapi = schemathesis.openapi.from_dict(client("GET", "/openapi.json").json()).include(tag="LibreTranslate")
-openapi.app = client.app
-few = settings(max_examples=10, suppress_health_check=list(HealthCheck))
+SWAGGER = operations(client("GET", "/spec").json(), client.app)
+OPENAPI = operations(client("GET", "/openapi.json").json(), client.app, tag="LibreTranslate")
 
 
-@few
-@swagger.parametrize()
-def test_requests_from_the_swagger_description(case: Any) -> None:
-    # Which languages are served is not in the description: a valid request may have an unknown one.
-    case.call_and_validate(excluded_checks=[schemathesis.checks.positive_data_acceptance])
+@pytest.mark.parametrize("name", SWAGGER)
+def test_requests_from_the_swagger_description(name: str) -> None:
+    def check(case: Any) -> None:
+        # Which languages are served is not in the description: a valid request may have an unknown one.
+        case.call_and_validate(excluded_checks=[schemathesis.checks.positive_data_acceptance])
+
+    send_some(SWAGGER[name], VALID, 10, check)
 
 
-@few
-@openapi.parametrize()
-def test_requests_from_the_openapi_description(case: Any) -> None:
-    assert case.call().status_code < 500
+@pytest.mark.parametrize("name", OPENAPI)
+def test_requests_from_the_openapi_description(name: str) -> None:
+    def check(case: Any) -> None:
+        assert case.call().status_code < 500
+
+    send_some(OPENAPI[name], VALID, 10, check)
 
 
 def test_both_descriptions_have_the_same_routes() -> None:

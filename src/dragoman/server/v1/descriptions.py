@@ -37,7 +37,6 @@ EVENTS: dict[str, Any] = {
     "description": "The text, part by part; or with `stream` false a JSON object.",
     "content": {
         "text/event-stream": {
-            "schema": {"type": "string"},
             "example": 'data: {"text": "there was"}\n\ndata: {"done": true, "tokens": 2, "reason": "length"}\n\n',
         }
     },
