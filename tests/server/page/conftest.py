@@ -91,14 +91,21 @@ def browser() -> Iterator[Browser]:
     found.close()
 
 
-@pytest.fixture
-def site(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Site]:
-    """The page of a server with all tasks, or with the models that `@pytest.mark.parametrize` names."""
-    fake = Fake(*getattr(request, "param", ()))
+@pytest.fixture(scope="session")
+def running() -> Iterator[tuple[Fake, str]]:
+    fake = Fake()
     with Running(fake) as address:
-        found = Site(browser, fake, address)
-        yield found
-        browser.call(found.close)
+        yield fake, address
+
+
+@pytest.fixture
+def site(browser: Browser, running: tuple[Fake, str], request: pytest.FixtureRequest) -> Iterator[Site]:
+    """The page of a server with all tasks, or with the models that `@pytest.mark.parametrize` names."""
+    fake, address = running
+    fake.reset(*getattr(request, "param", ()))
+    found = Site(browser, fake, address)
+    yield found
+    browser.call(found.close)
     assert found.complaints == []
 
 

@@ -34,16 +34,20 @@ class Fake:
     """
 
     def __init__(self, *models: str) -> None:
-        self.models = models or tuple(answers.MODELS)
-        self.failing: list[int] = []
-        self.posted: list[tuple[str, Any]] = []
-        self.settings: Json = {}
-        self.pause = 0.0
+        self.reset(*models)
         self.app = FastAPI(openapi_url=None)
         self.app.include_router(page.router())
         self.app.middleware("http")(self._watch)
         self.app.add_exception_handler(ServerError, _failed)
         self._routes()
+
+    def reset(self, *models: str) -> None:
+        """Forget everything, and serve some models; none is all."""
+        self.models = models or tuple(answers.MODELS)
+        self.failing: list[int] = []
+        self.posted: list[tuple[str, Any]] = []
+        self.settings: Json = {}
+        self.pause = 0.0
 
     async def _watch(self, request: Request, answer: Any) -> Response:
         if request.method == "POST":
