@@ -14,6 +14,7 @@ LOOKS = 4  # at a connection in the time that it may be silent
 LINGER = 2.0  # seconds that the rest of a refused request is read: an early close would take back the answer
 HEAD = 64 * 2**10  # bytes of the headers of a request
 CHUNKS = 10_000  # of the body of a request; a chunk of a byte costs as much as one of a megabyte
+TOGETHER = 64 * 2**10  # bytes of an answer that are sent at a time
 NOT_HTTP = "the request is not valid HTTP/1.1, its head is too long, or its body is in too many chunks"
 TOO_MANY = "the server has too many connections; try again in a moment"
 
@@ -36,6 +37,42 @@ class LimitedConnection(h11.Connection):
         return event
 
 
+class Joined:
+    """A transport that sends together what is written in one turn of the event loop: head and body of an answer.
+
+    Each part that is sent wakes the client up, which takes longer than the rest of sending it.
+    """
+
+    def __init__(self, transport: Any, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport, self._loop = transport, loop
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        if not self._parts:
+            self._loop.call_soon(self._flush)
+        self._parts.append(data)
+        self._size += len(data)
+        if self._size > TOGETHER:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._size and not self._transport.is_closing():
+            self._transport.write(b"".join(self._parts))
+        self._parts, self._size = [], 0
+
+    def write_eof(self) -> None:
+        self._flush()
+        self._transport.write_eof()
+
+    def close(self) -> None:
+        self._flush()
+        self._transport.close()
+
+
 def limited_protocol(connections: int, slow: float) -> type[H11Protocol]:
     """The HTTP protocol of a server with so many connections at a time.
 
@@ -54,7 +91,8 @@ def limited_protocol(connections: int, slow: float) -> type[H11Protocol]:
             self.conn = LimitedConnection()
 
         def connection_made(self, transport: Any) -> None:
-            super().connection_made(transport)
+            joined: Any = Joined(transport, self.loop)
+            super().connection_made(joined)
             self._silent = self._moved = self.loop.time()
             self._timer = self.loop.call_later(slow / LOOKS, self._look)
             if len(self.connections) > connections:

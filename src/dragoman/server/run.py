@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import resource
 import signal
@@ -84,6 +85,8 @@ async def _start(pool: WorkerPool, server: Server, listening: Any, tell: Tell) -
             raise ConfigurationError(reason)
         host, port = listening.getsockname()[:2]
         tell(f"http://{'[' + host + ']' if ':' in host else host}:{port}")
+        gc.collect()
+        gc.freeze()  # modules and routes stay: searching them for garbage would delay requests
     except BaseException:
         server.should_exit = True
         raise

@@ -7,6 +7,7 @@ The front process starts it. When its standard input ends, it finishes what it h
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import os
@@ -49,6 +50,8 @@ def main() -> None:
         return
     send({"ready": about})
     send.flush()
+    gc.collect()
+    gc.freeze()  # searching all modules and models for garbage would take longer than a translation
     serve(Scheduler(models, answers(), send, given["sentences"], send.flush), Inbox(sys.stdin.fileno()))
 
 

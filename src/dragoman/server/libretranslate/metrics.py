@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
+from inspect import signature
 from typing import Any
 
 from fastapi.routing import APIRoute
@@ -75,11 +76,15 @@ def check_token(request: Request, token: str | None) -> None:
 
 
 def counted_route(metrics: Metrics) -> type[APIRoute]:
-    """A class of routes whose requests in flight are counted."""
+    """A class of routes whose requests in flight are counted.
+
+    Those that take the request alone, and answer with a response, are called without FastAPI's search for arguments.
+    """
 
     class CountedRoute(APIRoute):
         def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-            handler = super().get_route_handler()
+            alone = list(signature(self.endpoint).parameters) == ["request"] and not self.dependencies
+            handler = self.endpoint if alone else super().get_route_handler()
 
             async def counted(request: Request) -> Response:
                 with metrics.in_flight(self.path):
