@@ -37,7 +37,8 @@ def main() -> None:
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # the front process tells when to end
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
-    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+    logging.basicConfig(format="%(message)s", stream=sys.stderr)
+    log.setLevel(logging.INFO)
     warnings.showwarning = lambda message, *_: log.warning("%s", message)
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints must not get between the messages
