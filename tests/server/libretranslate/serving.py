@@ -58,8 +58,8 @@ def _detected(text: str) -> list[Payload]:
     words = text.lower().split()
     found = {code: sum(word in known for word in words) for code, known in WORDS.items()}
     total = sum(found.values())
-    ranked = sorted((code for code in found if found[code]), key=lambda code: -found[code])
-    return [{"language": code, "confidence": round(100 * found[code] / total, 1)} for code in ranked]
+    ranked = sorted(found, key=lambda code: -found[code])
+    return [{"language": code, "confidence": round(100 * found[code] / max(1, total), 1)} for code in ranked]
 
 
 @cache

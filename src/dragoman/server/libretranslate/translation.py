@@ -90,7 +90,7 @@ async def detect(backend: Backend, languages: Languages, texts: Sequence[str], f
         found = [
             {"confidence": float(one["confidence"]), "language": written(one["language"])}
             for one in result["detections"][0]
-            if languages.find(one["language"])
+            if one["confidence"] > 0 and languages.find(one["language"])
         ]
     default = (languages.sources or ["en"])[0]
     return found or [{"confidence": 0.0, "language": default}]
