@@ -27,7 +27,8 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[TrainingConfiguration]:
 
     def measure(settings: TrainingConfiguration, dataset: Any) -> Speed:
         found.append(settings)
-        return Speed(1000 * settings.network.depth, STEP.get(settings.network.depth, 0.01), 5000.0, 100, 1.0, 50 * 2**20)
+        depth = settings.network.depth
+        return Speed(1000 * depth, STEP.get(depth, 0.01), 5000.0, 100, 1.0, 50 * 2**20)
 
     monkeypatch.setattr(planning, "measure", measure)
     return found
