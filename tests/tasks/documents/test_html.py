@@ -20,7 +20,8 @@ def listed(text: str) -> list[str]:
 
 
 PIECES = listed("""<b> </b> <i_class="x>y"> </i> <A_HREF=u> </a> <span_title='"'> </span> <p> </p> <br> <br/> <ul>
-<li> </ul> <td> <img_alt="a"> <code> </code> <pre> </pre> <kbd> </kbd> <svg> </svg> <script> </script> <!-- --> <!--x <!--_c_-->
+<li> </ul> <td> <img_alt="a">
+<code> </code> <pre> </pre> <kbd> </kbd> <svg> </svg> <script> </script> <!-- --> <!--x <!--_c_-->
 <!DOCTYPE_html> <?php <![CDATA[ ]]> </1> </> < <3 <b <a_href=" > & &amp; &lt; &nbsp; &copy &#65; &#x1F600; &#0; &nope;
 &lt;1&gt; <1> </1> <2/> <textarea> </textarea> <title> </title> <template> </template> <span_translate="no">
 <div_class="notranslate"> <b_translate=yes> <wbr> </b_x="y"> <style> </style> <plaintext> <math> <table> <tr> <button>
@@ -112,6 +113,7 @@ def test_segments_have_letters_and_no_space_around_them(html: str) -> None:
         ("<p><b><i>Hi</i></b></p>", "<p><b><i>[Hi]</i></b></p>"),
         ("So <b>it is. It</b> was. Yes.", "[So <b>it is. It</b> was.] [Yes.]"),
         ("So <i>it is.</i> It was.", "[So <i>it is.</i>] [It was.]"),
+        ("So <i>it is. </i>It was.", "[So <i>it is. </i>][It was.]"),
         ("Hi<br>you<br/>all", "[Hi]<br>[you]<br/>[all]"),
         ("so <b>it<br>was</b> here", "[so <b>it]<br>[was</b> here]"),
         ("<ul><li>One<li>two<ul><li>three</ul></ul>", "<ul><li>[One]<li>[two]<ul><li>[three]</ul></ul>"),
@@ -129,10 +131,12 @@ def test_segments_have_letters_and_no_space_around_them(html: str) -> None:
         ("<title>a <b> c</title>", "<title>[a &lt;b&gt; c]</title>"),
         ("3 < 4 and I <3 you > x", "[3 &lt; 4 and I &lt;3 you &gt; x]"),
         ("x <b", "[x] <b"),
+        ("<i a=>x</i>", "<i a=>[x]</i>"),
+        ('x <i a="y>z', '[x] <i a="y>z'),
+        ("x </", "[x &lt;/]"),
+        ("<!-->x<br><!--->y<br><!-- -- q --!>z", "<!-->[x]<br><!--->[y]<br><!-- -- q --!>[z]"),
         ("x <!-- y", "[x] <!-- y"),
         ("<B>x</B> <I>y</I> z", "[<B>x</B> <I>y</I> z]"),
-        ("See <a><i>https://</i><i>example.com/a</i></a> ok", "[See <a><i>https://</i><i>example.com/a</i></a> ok]"),
-        ("one <a>@<b>you</b></a> two", "[one <a>@<b>you</b></a> two]"),
         ("caf&eacute;&nbsp;&copy; &amp; &lt;b&gt;", "[caf&eacute;&nbsp;&copy; &amp; &lt;b&gt;]"),
         ("AT&T &#39;x&#39;", "[AT&amp;T &#39;x&#39;]"),
         ("&nbsp;x&nbsp;", "&nbsp;[x]&nbsp;"),
@@ -149,9 +153,15 @@ def test_cut_where_a_reader_would(html: str, expected: str) -> None:
         ('A <b class="x">big <i>house</i></b>!', ["A <1>big <2>house</2></1>!"]),
         ("A <b><i>big</i></b> house", ["A <1>big</1> house"]),
         ("Run <code>ls</code>&nbsp;now", ["Run <1/>\u00a0now"]),
+        ("See <a href=u><i>https://</i><i>example.com/a</i></a> ok", ["See <1/> ok"]),
+        ("one <a>@<b>you</b></a> two", ["one <1/> two"]),
+        ("one <a>of <b>you</b></a> two", ["one <1>of <2>you</2></1> two"]),
+        ("an &#00000000000000000065; or &#x00000000000000000041", ["an A or A"]),
         ("Is &lt;1&gt; <b>so</b> big", ["Is <1> <2>so</2> big"]),
         ("Say <!-- c -->hi <a name=x></a>now", ["Say hi now"]),
         ("so <b>it<br>was</b> here", ["so <1>it</1>", "<1>was</1> here"]),
+        ("x <b>y</i> z", ["<2>x <1>y</1></2> z"]),
+        ("x</i> y</b> z", ["<2><1>x</1> y</2> z"]),
         ("x <b>y <i>z</b> x</i> y", ["<3>x <1>y <2>z</2></1> x</3> y"]),
     ],
 )
@@ -165,9 +175,10 @@ def test_what_the_translator_reads(html: str, segments: list[str]) -> None:
         ("A <b>big <i>house</i></b>!", "¡Una <1><2>casa</2> grande</1>!", "¡Una <b><i>casa</i> grande</b>!"),
         ("Is <b>so</b> & <i>big</i>", "<2>Grande</2> & <1>así</1>", "<i>Grande</i> &amp; <b>así</b>"),
         ("A <b>big</b> house", "Una casa grande", "Una <b>casa</b> grande"),
-        ("A <b>big</b> house", "Una <1>casa</1> <1>grande</1>", "Una <b>casa</b> grande"),
+        ("A <b>big</b> house", "<1>Una</1> casa <1>grande</1>", "<b>Una</b> casa grande"),
         ("A <b>big</b> house", "Una </1>casa<1> grande", "Una <b>casa</b> grande"),
         ("A <b>big</b> house", "", "<b></b>"),
+        ("abcd <b>e</b> fghi", "uno dos", "uno <b>dos</b>"),
         ("Say <!-- c -->hi now", "Di hola ya", "Di <!-- c -->hola ya"),
         ("Hi", "<script>alert(1)</script><1>", "&lt;script&gt;alert(1)&lt;/script&gt;&lt;1&gt;"),
         ("Fish &#38; caf&eacute;", "Café & &amp;", "Caf&eacute; &amp; &amp;amp;"),

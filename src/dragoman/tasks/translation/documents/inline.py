@@ -54,11 +54,10 @@ def _cut_items(items: Sequence[Item]) -> tuple[list[Item], list[int]]:
     next_cut = 0
     for item, end in zip(items, ends, strict=True):
         start = begun = end - len(item.text)
-        while cuts[next_cut] < end:
-            if item.text == item.raw:  # no cut goes through a character reference
-                found += _words_and_space(item.text[begun - start : cuts[next_cut] - start])
-                counts.append(len(found))
-                begun = cuts[next_cut]
+        while cuts[next_cut] < end:  # only in words: whatever else there is has one character, or no white space
+            found += _words_and_space(item.text[begun - start : cuts[next_cut] - start])
+            counts.append(len(found))
+            begun = cuts[next_cut]
             next_cut += 1
         found += [item] if begun == start else _words_and_space(item.text[begun - start :])
         if item.text and cuts[next_cut] == end:

@@ -62,8 +62,9 @@ def atoms(raw: str) -> Iterator[Item]:
 def _decoded(reference: str) -> str:
     """The text of a character reference, as browsers read it."""
     if reference[1] == "#" and len(reference) > _LONGEST_NUMBER:
-        digits = reference[3:] if reference[2] in "Xx" else reference[2:]
-        reference = f"{reference[: -len(digits)]}{digits.lstrip('0')[:8] or '0'};"
+        start = 3 if reference[2] in "Xx" else 2
+        digits = reference[start:].rstrip(";").lstrip("0")[:8]
+        reference = f"{reference[:start]}{digits or '0'};"
     return html.unescape(reference)
 
 
