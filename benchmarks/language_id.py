@@ -3,8 +3,8 @@
     python benchmarks/language_id.py eng-spa.tsv.gz --languages en,es
 
 Profiles are learnt as `dragoman train` learns them; 2,000 pairs calibrate them. Judged are 5,000 pairs of which no
-source is among the others: whole sentences, and fragments of 1, 2, 3 and 5 words at a random place of a longer one. Many
-single words belong to both languages ("no", "Tom"), so nobody can be right about all.
+source is among the others: whole sentences, and fragments of 1, 2, 3 and 5 words at a random place of a longer one.
+Many single words belong to both languages ("no", "Tom"), so nobody can be right about all.
 """
 
 from __future__ import annotations

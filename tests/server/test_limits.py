@@ -39,14 +39,19 @@ def parts(*bodies: bytes, pause: float = 0.0) -> Callable[[], Awaitable[dict[str
 
 
 def request(
-    app: Limits, receive: Any, query: bytes = b"", address: str = "1.2.3.4", headers: Headers = ()
+    app: Limits,
+    receive: Any,
+    query: bytes = b"",
+    address: str = "1.2.3.4",
+    headers: Headers = (),
+    method: str = "POST",
 ) -> tuple[int, dict[str, str], bytes]:
     sent: list[dict[str, Any]] = []
 
     async def send(message: dict[str, Any]) -> None:
         sent.append(message)
 
-    scope = {"type": "http", "method": "POST", "path": "/x", "query_string": query, "headers": headers}
+    scope = {"type": "http", "method": method, "path": "/x", "query_string": query, "headers": headers}
     scope["client"] = (address, 1)
     asyncio.run(app(scope, receive, send))
     found = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
@@ -212,3 +217,10 @@ def test_keys(tmp_path: Any) -> None:
     file.write_text("# nothing\n")
     with pytest.raises(ConfigurationError, match="holds no API key"):
         read_keys(file, None)
+
+
+def test_probes_and_the_files_of_the_page_are_not_counted() -> None:
+    """A page has more files than a strict limit has requests."""
+    app = Limits(echo, replace(SETTINGS, rate=1))
+    assert [request(app, parts(b""), method="GET")[0] for _ in range(5)] == [200] * 5
+    assert [request(app, parts(b""))[0] for _ in range(2)] == [200, 429]

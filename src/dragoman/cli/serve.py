@@ -44,7 +44,7 @@ def serve(
     ] = False,
     log_text: Annotated[bool, typer.Option("--log-text", help="Also log what requests say.")] = False,
     rate: Annotated[
-        int | None, typer.Option(min=1, help="Requests a minute from one address.", rich_help_panel=LIMITS)
+        int | None, typer.Option(min=1, help="Requests a minute from one address (POST only).", rich_help_panel=LIMITS)
     ] = None,
     characters: Annotated[int, typer.Option(min=1, help="Characters of a request.", rich_help_panel=LIMITS)] = 100_000,
     sentences: Annotated[int, typer.Option(min=1, help="Sentences of a request.", rich_help_panel=LIMITS)] = 5_000,

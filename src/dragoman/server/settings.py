@@ -9,7 +9,7 @@ from pathlib import Path
 from dragoman.errors import ConfigurationError
 from dragoman.server.errors import BadRequest, Forbidden
 
-MISSING_KEY = "Visit the operator of this server to get an API key: requests need api_key"
+MISSING_KEY = "Please contact the server operator to get an API key, and send it as api_key"
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class ServerSettings:
     file_bytes      of a file to translate
     files           translated ones that are kept for download
     file_age        seconds that they are kept
-    rate            requests a minute from one address; None: any number
+    rate            POST requests a minute from one address; None: any number
     keys            that clients must have; None: nobody needs one
     cors            origins whose pages may call the server; "*" is any
     suggestions     file to which suggested translations are appended; None: they are refused
