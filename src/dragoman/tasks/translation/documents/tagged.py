@@ -211,12 +211,10 @@ def _about(text: str, marks: Sequence[tuple[Mark, float]]) -> Iterator[Event]:
         return
     words = [match.span() for match in _WORD.finditer(text)]
     starts, stops = [start for start, _ in words], [stop for _, stop in words]
-    at, last = 0, 0.0
+    at = 0
     for mark, share in marks:
-        closes = mark.tag.startswith("</")
-        least = at + (closes and share > last)  # around a word, if it was around one
-        at = max(at, _nearest(stops if closes else starts, round(share * len(text)), least, len(text)))
-        last = share
+        places = stops if mark.tag.startswith("</") else starts
+        at = _nearest(places, round(share * len(text)), at, len(text))
         yield at, mark.raw
 
 
