@@ -105,6 +105,7 @@ def _forecast(model: Forecaster, text: str, horizon: int | None, level: float, r
 
 def _for_clients(message: str) -> str:
     """A message that advises options of the command line, for someone who sends a request."""
+    message = message.removesuffix(" (use --on-bad-line skip to skip and count such lines)")
     message = re.sub(r"--fill (\w+)", r"'fill' \1", message)
     message = re.sub(r"(, or|;|,)[^;,.]*--(?:set|columns|encoding|header)\b.*$", "", message)
     return re.sub(r"--(\w+)", r"'\1'", message)

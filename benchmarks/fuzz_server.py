@@ -1,0 +1,163 @@
+"""Send a server what a hostile stranger would, and count what it does.
+
+    python -m benchmarks.fuzz_server --requests 20000 MODEL ...
+
+Serves the models (directories that `dragoman train` wrote; the first translates from en to es) in processes of their
+own. Requests come from the strategies of tests/server/hostile.py, many at a time. Every answer must be 2xx, 3xx or 4xx
+with a message, or 503 with Retry-After; a connection may be closed without an answer only if it did not carry a whole
+request. Now and then megabytes are sent, and afterwards hundreds of connections that say nothing or do not read.
+Prints the counts by kind and status, the longest times, and the memory of all processes before and after.
+"""
+
+from __future__ import annotations
+
+import argparse
+import socket
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+from tests.server.fuzzing import Message, Outcome, send
+from tests.server.hostile import large_message, messages
+from tests.server.serving import Served, served
+
+TOGETHER = 8  # requests that are sent at the same time
+BATCHES = 40  # between large ones
+LARGE = 4  # large requests at the same time
+BUGS = ("Traceback", " in a job", " in a request")  # in the log
+CLIENTS = 300  # that say nothing, and as many that do not read
+
+
+class Campaign:
+    """Counts outcomes, and keeps those that must not be."""
+
+    def __init__(self, server: Served) -> None:
+        host, port = server.url.removeprefix("http://").split(":")
+        self.server, self.address = server, (host, int(port))
+        self.counts: dict[str, Counter[int]] = defaultdict(Counter)
+        self.longest: dict[str, float] = defaultdict(float)
+        self.problems: list[Outcome] = []
+        self.threads = ThreadPoolExecutor(TOGETHER)
+
+    @property
+    def total(self) -> int:
+        return sum(sum(counts.values()) for counts in self.counts.values())
+
+    def send(self, batch: Sequence[Message]) -> None:
+        for outcome in self.threads.map(lambda message: send(self.address, message), batch):
+            kind = outcome.message.kind
+            self.counts[kind][outcome.status] += 1
+            self.longest[kind] = max(self.longest[kind], outcome.seconds)
+            if outcome.problem:
+                self.problems.append(outcome)
+                print(str(outcome)[:3000], file=sys.stderr, flush=True)
+
+    def run(self, requests: int, number: int, seconds: float) -> None:
+        """Draw and send batches until there are enough, or the time is over."""
+        until = time.monotonic() + seconds
+        while self.total < requests and time.monotonic() < until:
+            self._some(min(BATCHES, -(-(requests - self.total) // TOGETHER)), number)
+            number += 1
+
+    def _some(self, batches: int, number: int) -> None:
+        @seed(number)
+        @settings(
+            max_examples=batches, deadline=None, database=None, phases=(Phase.generate,),
+            suppress_health_check=list(HealthCheck),
+        )  # fmt: skip
+        @given(st.lists(messages(), min_size=TOGETHER, max_size=TOGETHER))
+        def draw(batch: list[Message]) -> None:
+            self.send(batch)
+
+        draw()
+        self.send([large_message(LARGE * number + i) for i in range(LARGE)])
+
+    def crowd(self) -> str:
+        """Connections that stay silent, and connections that do not read what they asked for."""
+        silent = [socket.create_connection(self.address) for _ in range(CLIENTS)]
+        deaf = [_deaf(self.address) for _ in range(CLIENTS)]
+        time.sleep(2)
+        began = time.monotonic()
+        answer = httpx.get(f"{self.server.url}/health", timeout=30)
+        took = time.monotonic() - began
+        closed = sum(_closed(connection) for connection in silent)
+        for connection in (*silent, *deaf):
+            connection.close()
+        return f"/health answered {answer.status_code} in {took:.2f} s; {closed} of {CLIENTS} silent ones closed"
+
+
+def _deaf(address: tuple[str, int]) -> socket.socket:
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    connection.connect(address)
+    connection.sendall(b"GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n" * 3)
+    return connection
+
+
+def _closed(connection: socket.socket) -> bool:
+    """Wait for the server to close a silent connection."""
+    connection.settimeout(40)
+    try:
+        return connection.recv(1) == b""
+    except OSError:
+        return False
+
+
+def memory(server: Served) -> dict[str, int]:
+    """Resident megabytes of the front process and of its workers."""
+    found = {"front": _resident(server.process.pid)}
+    return found | {f"worker {i}": _resident(pid) for i, pid in enumerate(server.workers(), start=1)}
+
+
+def _resident(pid: int) -> int:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) // 1024 for line in lines if line.startswith("VmRSS"))
+
+
+def table(campaign: Campaign) -> str:
+    statuses = sorted({status for counts in campaign.counts.values() for status in counts})
+    lines = ["| kind | requests | " + " | ".join(str(status or "closed") for status in statuses) + " | longest, s |"]
+    lines.append("|---|" + "---:|" * (len(statuses) + 2))
+    for kind, counts in sorted(campaign.counts.items()):
+        numbers = " | ".join(f"{counts[status]:,}" if counts[status] else "" for status in statuses)
+        lines.append(f"| {kind} | {sum(counts.values()):,} | {numbers} | {campaign.longest[kind]:.1f} |")
+    total: Counter[int] = sum(campaign.counts.values(), Counter())
+    numbers = " | ".join(f"{total[status]:,}" for status in statuses)
+    lines.append(f"| all | {campaign.total:,} | {numbers} | {max(campaign.longest.values()):.1f} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="+", type=Path)
+    parser.add_argument("--requests", type=int, default=20_000)
+    parser.add_argument("--minutes", type=float, default=15.0, help="after which it ends in any case")
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    languages = ["--languages", f"{given.models[0].resolve().name}=en,es"]
+    with served(*given.models, *languages) as server:
+        campaign = Campaign(server)
+        campaign.run(min(500, given.requests), given.seed, 60 * given.minutes)  # memory grows at first: caches, pools
+        before, began = memory(server), time.monotonic()
+        campaign.run(given.requests, given.seed + 1_000, 60 * given.minutes)
+        print(table(campaign))
+        print(f"{campaign.total:,} requests in {(time.monotonic() - began) / 60:.1f} minutes")
+        print(f"memory in MB after the first 500: {before}; at the end: {memory(server)}")
+        print(f"{CLIENTS} silent connections and {CLIENTS} that do not read: {campaign.crowd()}")
+        answer = server.translate("red house")
+        print(f"afterwards /translate answers {answer.status_code} {answer.text}; memory {memory(server)}")
+        errors = [
+            line for line in server.lines if "Traceback" in line or " in a job" in line or " in a request" in line
+        ]
+        print(f"problems: {len(campaign.problems)}; errors in the log: {len(errors)} {errors[:3]}")
+    sys.exit(bool(campaign.problems or errors or answer.status_code != 200))
+
+
+if __name__ == "__main__":
+    main()
