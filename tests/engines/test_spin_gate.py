@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import pytest
 from numba.core.caching import IndexDataCacheFile
 
+from dragoman import engines
 from dragoman.engines import gate
 from dragoman.engines.numba import jit
 from dragoman.engines.numba.threads import spin_gate
@@ -43,6 +44,14 @@ def test_the_gate_is_held_in_python_and_free_in_a_kernel(numba: None) -> None:
         work(0)
     assert held == [(2, 1), (2, 0)]
     assert not spin_gate.STATE[spin_gate.THREADS]
+
+
+def test_threads_sleep_where_others_need_the_cores(numba: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines, "_spinning", True)
+    engines.let_threads_sleep()
+    calls = int(spin_gate.STATE[spin_gate.CALLS])
+    assert Workers(2).map(lambda number: number + 1, range(5)) == [1, 2, 3, 4, 5]
+    assert int(spin_gate.STATE[spin_gate.CALLS]) == calls
 
 
 def test_a_thread_that_never_lets_go_is_passed_by(numba: None) -> None:

@@ -26,6 +26,7 @@ READ_ONLY = "neither the package's directory nor your cache directory can be wri
 KEEP = "set NUMBA_CACHE_DIR to a directory that can be written to keep kernels"
 
 _said: set[str] = set()
+_spinning = True
 
 
 def use_fastest(tell: Callable[[str], None] | None = None) -> str:
@@ -135,9 +136,17 @@ def _reasons(network: Any) -> tuple[str, str]:
     return training, reader.decoding_reason
 
 
+def let_threads_sleep() -> None:
+    """Let no thread of this process spin while it waits: the cores are for other processes that its work depends on."""
+    global _spinning
+    _spinning = False
+
+
 def _spin_gate() -> Any:
-    """The gate that threads pass before they run Python; None if the engine has none."""
-    return importlib.import_module("dragoman.engines.numba.threads.spin_gate") if current_engine() == "numba" else None
+    """The gate that threads pass before they run Python; None if the engine has none, or threads sleep."""
+    if not _spinning or current_engine() != "numba":
+        return None
+    return importlib.import_module("dragoman.engines.numba.threads.spin_gate")
 
 
 @contextmanager

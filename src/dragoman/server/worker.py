@@ -20,13 +20,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from dragoman.engines import let_threads_sleep
 from dragoman.errors import DragomanError
 from dragoman.server.frames import Message, Unpacker, pack
 from dragoman.server.loading import load_models
 from dragoman.server.scheduling import BATCH, Scheduler
 
-FIRST = 0.001  # seconds that a request to an idle worker waits for others
-GATHER = 0.005  # seconds at most that a busy worker waits for the requests that follow its answers
+GATHER = 0.005  # seconds at most that a worker waits for more requests
 SHARE = 0.25  # of the time that the last step took: waiting longer would cost more than it gains
 READ = 2**20  # bytes at a time
 log = logging.getLogger("dragoman.server")
@@ -43,6 +43,7 @@ def main() -> None:
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints must not get between the messages
     send = Sender(out)
+    let_threads_sleep()  # the front process needs the cores too
     try:
         models, about = load_models({name: Path(place) for name, place in given["models"].items()}, given)
     except DragomanError as error:
@@ -120,10 +121,11 @@ def _accept(scheduler: Scheduler, inbox: Inbox, patience: float) -> None:
     some of them, so as many sentences as there were before are waited for, but not for long.
     """
     _take(scheduler, inbox.receive(0))
-    _gather(scheduler, inbox, scheduler.translated + scheduler.waiting, patience)
+    expected = scheduler.translated + scheduler.waiting
+    _gather(scheduler, inbox, expected, patience)
     while not scheduler.busy and not inbox.ended:
         _take(scheduler, inbox.receive(None))
-        _gather(scheduler, inbox, BATCH, FIRST)
+        _gather(scheduler, inbox, expected, patience)
 
 
 def _gather(scheduler: Scheduler, inbox: Inbox, expected: int, seconds: float) -> None:
