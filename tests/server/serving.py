@@ -16,6 +16,7 @@ from typing import Any
 
 import httpx
 
+STOP = 10  # seconds until one that does not end is killed
 START = 90  # seconds in which a server is ready, on a busy machine
 
 
@@ -62,9 +63,12 @@ def served(*arguments: str | Path, **environment: str) -> Iterator[Served]:
         with found.client:
             yield found
     finally:
-        if process.poll() is None:
+        process.terminate()  # it removes its files
+        try:
+            process.wait(STOP)
+        except subprocess.TimeoutExpired:
             process.kill()
-        process.wait()
+            process.wait()
         reading.join(10)
         assert process.stderr is not None
         process.stderr.close()

@@ -163,3 +163,17 @@ def test_any_bytes_are_answered(body: bytes, headers: dict[str, str]) -> None:
     answer = Client()("POST", "/translate", content=content, headers=headers)
     assert answer.status_code == 400
     assert list(answer.json()) == ["error"]
+
+
+@pytest.mark.parametrize(
+    ("headers", "content"), [(FORM, b"q=" + b"%ff" * 100_000), (JSON, b'{"q":[' + b"[]," * 100_000)]
+)
+def test_what_is_certainly_too_long_is_not_read(headers: dict[str, str], content: bytes) -> None:
+    answer = Client(characters=100)("POST", "/translate", content=content, headers=headers)
+    assert error_of(answer, 400) == f"Invalid request: request ({len(content)} bytes) exceeds text limit (100)"
+
+
+@pytest.mark.parametrize("form", ["json", "data"])
+def test_the_longest_way_to_write_a_text_is_not_too_long(form: str) -> None:
+    answer = Client(characters=20_000)("POST", "/translate", **{form: {**FIELDS, "q": "😀" * 20_000}})
+    assert answer.json() == {"translatedText": "😀" * 20_000}

@@ -177,3 +177,31 @@ def test_the_folder_goes_with_the_store() -> None:
     assert folder is not None
     del store
     assert not folder.exists()
+
+
+def test_a_client_that_leaves_while_its_file_is_stored_leaves_none_behind() -> None:
+    store, now = _store(file_age=60)
+    file = read_text_file(File("a.txt", b"Hello"), ServerSettings())
+
+    async def leave() -> None:
+        storing = asyncio.create_task(store.put(file, "es", "Hola"))
+        while not len(store):
+            await asyncio.sleep(0)
+        storing.cancel()
+        await asyncio.wait({storing})
+        await asyncio.get_running_loop().shutdown_default_executor()  # it is written all the same
+        now[0] = 61
+        with pytest.raises(NotFound):
+            await store.get("x")
+        assert store.folder is not None
+        assert list(store.folder.iterdir()) == []
+
+    asyncio.run(leave())
+
+
+def test_a_file_may_not_have_more_characters_than_a_text() -> None:
+    fields = {"source": "en", "target": "es"}
+    client = Client(characters=100)
+    answer = client("POST", "/translate_file", data=fields, files={"file": ("a.txt", b"x" * 101)})
+    assert error_of(answer, 400) == "Invalid request: request (101) exceeds text limit (100)"
+    assert client("POST", "/translate_file", data=fields, files={"file": ("a.txt", b"x" * 100)}).status_code == 200
