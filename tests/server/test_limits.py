@@ -224,3 +224,11 @@ def test_probes_and_the_files_of_the_page_are_not_counted() -> None:
     app = Limits(echo, replace(SETTINGS, rate=1))
     assert [request(app, parts(b""), method="GET")[0] for _ in range(5)] == [200] * 5
     assert [request(app, parts(b""))[0] for _ in range(2)] == [200, 429]
+
+
+def test_a_client_that_does_not_read_its_error_is_left_alone() -> None:
+    async def stuck(message: dict[str, Any]) -> None:
+        await asyncio.sleep(3600)
+
+    scope = {"type": "http", "method": "POST", "path": "/x", "query_string": b"", "headers": []}
+    asyncio.run(Limits(echo, SETTINGS)(scope, parts(101 * b"x"), stuck))

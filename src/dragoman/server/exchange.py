@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from contextlib import suppress
 from typing import Any
 
 from dragoman.server.errors import ServerError, Unavailable
@@ -125,5 +126,6 @@ class Answer:
             headers.append((b"connection", b"close"))
         if error.retry_after is not None:
             headers.append((b"retry-after", str(error.retry_after).encode()))
-        await self({"type": "http.response.start", "status": error.status, "headers": headers})
-        await self({"type": "http.response.body", "body": body})
+        with suppress(Disconnected):  # it does not read the error either
+            await self({"type": "http.response.start", "status": error.status, "headers": headers})
+            await self({"type": "http.response.body", "body": body})
