@@ -20,6 +20,7 @@ import gzip
 import json
 import multiprocessing
 import random
+import signal
 import statistics
 import subprocess
 import sys
@@ -309,6 +310,7 @@ def main() -> None:
     parser.add_argument("--serve", default="", help="more options of dragoman serve: --serve='--workers 2'")
     parser.add_argument("--json", type=Path, help="write all figures to this file")
     arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))  # the servers are stopped too
     found = measure_all(arguments)
     if arguments.json:
         arguments.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
