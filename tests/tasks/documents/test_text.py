@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 
 import pytest
 from hypothesis import given
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 
 from dragoman.errors import ConfigurationError
 from dragoman.tasks.translation.documents import split_text
+from tests.tasks.documents.timing import assert_linear
 
 TEXTS = st.lists(
     st.sampled_from(
@@ -71,6 +71,4 @@ def test_another_number_of_translations_is_refused() -> None:
 
 @pytest.mark.parametrize("piece", ["a ", " ", "\t", " \t", "- ", ". ", "1.", "  a", ">"])
 def test_the_time_is_linear(piece: str) -> None:
-    started = time.process_time()
-    split_text(piece * (50_000 // len(piece)))
-    assert time.process_time() - started < 3  # a fraction of what quadratic time would be
+    assert_linear(split_text, piece)
