@@ -28,6 +28,7 @@ from tests.server.hostile import large_message, messages
 from tests.server.serving import Served, served
 
 TOGETHER = 8  # requests that are sent at the same time
+QUARTERS = 4  # times that the memory is looked at
 BATCHES = 40  # between large ones
 LARGE = 4  # large requests at the same time
 BUGS = ("Traceback", " in a job", " in a request")  # in the log
@@ -144,11 +145,14 @@ def main() -> None:
     with served(*given.models, *languages) as server:
         campaign = Campaign(server)
         campaign.run(min(500, given.requests), given.seed, 60 * given.minutes)  # memory grows at first: caches, pools
-        before, began = memory(server), time.monotonic()
-        campaign.run(given.requests, given.seed + 1_000, 60 * given.minutes)
+        before, began, along = memory(server), time.monotonic(), list[int]()
+        for count in range(500, given.requests, max(1, (given.requests - 500) // QUARTERS)):
+            campaign.run(count, given.seed + 1_000 * len(along), 60 * given.minutes)
+            along.append(sum(memory(server).values()))
+        campaign.run(given.requests, given.seed + 1_000_000, 60 * given.minutes)
         print(table(campaign))
         print(f"{campaign.total:,} requests in {(time.monotonic() - began) / 60:.1f} minutes")
-        print(f"memory in MB after the first 500: {before}; at the end: {memory(server)}")
+        print(f"memory in MB after the first 500: {before}; at the end: {memory(server)}; of all on the way: {along}")
         print(f"{CLIENTS} silent connections and {CLIENTS} that do not read: {campaign.crowd()}")
         answer = server.translate("red house")
         print(f"afterwards /translate answers {answer.status_code} {answer.text}; memory {memory(server)}")
