@@ -47,7 +47,7 @@ def _peak(pid: int) -> int:
 
 
 @settings(
-    max_examples=250,
+    max_examples=180,
     deadline=None,
     database=None,
     phases=(Phase.generate,),
