@@ -69,6 +69,7 @@ def test_a_model_directory_holds_what_it_promises(undertrained: Path) -> None:
         "configuration.toml",
         "history.jsonl",
         "testing.tsv.gz",
+        "golden.jsonl",
         "checkpoints",
     }
     metadata = load_metadata(undertrained)
