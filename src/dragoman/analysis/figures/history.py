@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PANELS = ("error", "accuracy")
+NAME = 20  # characters of the name of a training
 CURVES = {"training": "tab:blue", "validation": "tab:orange"}
 CAPTION = (
     "The two are not measured alike. Training: the mean of all steps since the evaluation before, with the dropout\n"
@@ -43,7 +44,7 @@ def histories_figure(histories: Mapping[str, Sequence[Mapping[str, Any]]]) -> Fi
         for axes, panel in zip(row, PANELS, strict=True):
             _draw(axes, history, unit, panel)
             if name:
-                axes.set_title(f"{name}: {panel}", parse_math=False)
+                axes.set_title(f"{_shortened(name)}: {panel}", loc="left", parse_math=False)
     entries = {}
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
@@ -53,6 +54,11 @@ def histories_figure(histories: Mapping[str, Sequence[Mapping[str, Any]]]) -> Fi
     bottom.set_title(CAPTION)
     bottom.get_title().set_fontsize(8)
     return figure
+
+
+def _shortened(name: str) -> str:
+    """A name that leaves room for what stands at the right of its panel."""
+    return name if len(name) <= NAME else f"{name[: NAME // 2]}…{name[-NAME // 2 + 1 :]}"
 
 
 def _draw(axes: Any, history: Sequence[Mapping[str, Any]], unit: str, panel: str) -> None:
