@@ -44,6 +44,7 @@ def histories_figure(histories: Mapping[str, Sequence[Mapping[str, Any]]]) -> Fi
         for axes, panel in zip(row, PANELS, strict=True):
             _draw(axes, history, unit, panel)
             if name:
+                axes.set_title("")
                 axes.set_title(f"{_shortened(name)}: {panel}", loc="left", parse_math=False)
     entries = {}
     for axes in figure.axes:
