@@ -104,7 +104,7 @@ def test_trainings_are_compared_one_below_the_other(
     others = ("--compare", tmp_path / "medium", "--compare", tmp_path / "large")
     done = run("plot", tmp_path / "small", "history", *others, "--out", tmp_path / "f.png")
     assert (done.code, done.err) == (0, "")
-    titles = [axes.get_title() for axes in drawn[0].axes]
+    titles = [axes.get_title(loc="left") for axes in drawn[0].axes]
     assert titles == [f"{name}: {panel}" for name in lengths for panel in ("error", "accuracy")]
     for axes, count in zip(drawn[0].axes[::2], lengths.values(), strict=True):
         curves = {line.get_label(): line.get_ydata() for line in axes.lines}
