@@ -48,7 +48,10 @@ class Arguments:
 
     @property
     def key(self) -> object:
-        """The API key; the npm package `libretranslate` calls it apiKey."""
+        """The API key; the npm package `libretranslate` calls it apiKey, `libretranslate-ts` sends null without one."""
+        for name in ("api_key", "apiKey"):
+            if not isinstance(self.values.get(name), str | None):
+                raise BadRequest(f"Invalid request: {name} parameter must be a text")
         return self.values.get("api_key") or self.values.get("apiKey") or self.bearer
 
     def get(self, name: str) -> Any:
