@@ -30,10 +30,16 @@ Bearer = Annotated[HTTPAuthorizationCredentials | None, Security(bearer)]
 def router(backend: Backend, settings: ServerSettings) -> APIRouter:
     """All routes under /v1."""
     routes = APIRouter(prefix="/v1", responses=responses.ERRORS)
+    for add in (_add_models, _add_translation, _add_language_models, _add_predictions):
+        add(routes, backend, settings)
+    return routes
 
-    def check_key(given: str | None, header: HTTPAuthorizationCredentials | None) -> None:
-        settings.check_key(given if header is None else header.credentials)
 
+def _check_key(settings: ServerSettings, given: str | None, header: HTTPAuthorizationCredentials | None) -> None:
+    settings.check_key(given if header is None else header.credentials)
+
+
+def _add_models(routes: APIRouter, backend: Backend, settings: ServerSettings) -> None:
     @routes.get("/models", tags=["models"], summary="List the models", response_model=responses.ModelsResponse)
     async def models() -> Response:
         """All models that are served, and what each can do. Needs no key."""
@@ -42,13 +48,15 @@ def router(backend: Backend, settings: ServerSettings) -> APIRouter:
     @routes.get("/models/{name}", tags=["models"], summary="Describe a model", response_model=responses.AboutResponse)
     async def about(name: str, header: Bearer) -> Response:
         """How a model was trained: metadata, training curves, and its testing analysis."""
-        check_key(None, header)
+        _check_key(settings, None, header)
         for model in backend.models():
             if model.name == name:
                 found = await backend.run("about", name, {})
                 return JSONResponse({"name": name, "task": model.task, **found})
         raise NotFound("there is no such model; /v1/models lists those that are served")
 
+
+def _add_translation(routes: APIRouter, backend: Backend, settings: ServerSettings) -> None:
     @routes.post(
         "/translate",
         tags=["translation"],
@@ -60,7 +68,7 @@ def router(backend: Backend, settings: ServerSettings) -> APIRouter:
 
         A text that is long, or HTML, is translated but not explained.
         """
-        check_key(request.api_key, header)
+        _check_key(settings, request.api_key, header)
         texts = [request.text] if isinstance(request.text, str) else request.text
         check_texts(texts, settings)
         results = await translate_all(backend, request, texts)
@@ -71,7 +79,7 @@ def router(backend: Backend, settings: ServerSettings) -> APIRouter:
     )
     async def detect(request: requests.DetectRequest, header: Bearer) -> Response:
         """The languages that a text may be in, among those that are served, best first."""
-        check_key(request.api_key, header)
+        _check_key(settings, request.api_key, header)
         check_texts([request.text], settings)
         found = await backend.run("detect", "", {"texts": [request.text]})
         return JSONResponse({"detections": found["detections"][0]})
@@ -84,7 +92,7 @@ def router(backend: Backend, settings: ServerSettings) -> APIRouter:
     )
     async def score(request: requests.ScoreRequest, header: Bearer) -> Response:
         """How probable translations are to a translator, or texts to a language model."""
-        check_key(request.api_key, header)
+        _check_key(settings, request.api_key, header)
         pairs = None if request.pairs is None else [[pair.source, pair.target] for pair in request.pairs]
         kind, task = ("texts", "language-model") if pairs is None else ("pairs", "translation")
         check_texts(request.texts or ["".join(pair) for pair in pairs or []], settings, SCORED)
@@ -96,6 +104,8 @@ def router(backend: Backend, settings: ServerSettings) -> APIRouter:
         scores = await in_parts(run, pairs or request.texts or [], SCORED_TOGETHER, "scores")
         return JSONResponse({"model": model.name, "scores": scores})
 
+
+def _add_language_models(routes: APIRouter, backend: Backend, settings: ServerSettings) -> None:
     @routes.post(
         "/generate",
         tags=["language models"],
@@ -109,7 +119,7 @@ def router(backend: Backend, settings: ServerSettings) -> APIRouter:
         Every event is `data: {"text": ...}`; the last one is `data: {"done": true, "tokens": ..., "reason": ...}`, or
         `data: {"error": ...}` after a failure in the middle of a text.
         """
-        check_key(request.api_key, header)
+        _check_key(settings, request.api_key, header)
         check_tokens(request.tokens, settings)
         check_texts([request.prompt], settings, PROMPT)
         model = find_model(backend, ("language-model",), request.model)
@@ -120,6 +130,8 @@ def router(backend: Backend, settings: ServerSettings) -> APIRouter:
         found = await collect(parts, connection)
         return Response(status_code=400) if found is None else JSONResponse({"model": model.name, **found})
 
+
+def _add_predictions(routes: APIRouter, backend: Backend, settings: ServerSettings) -> None:
     @routes.post(
         "/predict",
         tags=["predictions"],
@@ -133,7 +145,7 @@ def router(backend: Backend, settings: ServerSettings) -> APIRouter:
         Send JSON, or a form with a `file` (an image, or a series as CSV) and the options as fields.
         """
         request = await read_request(connection, settings)
-        check_key(request.api_key, header)
+        _check_key(settings, request.api_key, header)
         return JSONResponse(await predict_all(backend, request, settings))
 
     @routes.post(
@@ -141,7 +153,7 @@ def router(backend: Backend, settings: ServerSettings) -> APIRouter:
     )
     async def features(request: requests.FeaturesRequest, header: Bearer) -> Response:
         """A vector for each word of a text, in its context, and one for the whole text."""
-        check_key(request.api_key, header)
+        _check_key(settings, request.api_key, header)
         check_texts(request.texts, settings, FEATURE_CHARACTERS)
         model = find_model(backend, READERS, request.model)
 
@@ -150,5 +162,3 @@ def router(backend: Backend, settings: ServerSettings) -> APIRouter:
 
         found = await in_parts(run, request.texts, VECTORS_TOGETHER, "features")
         return JSONResponse({"model": model.name, "features": found})
-
-    return routes
