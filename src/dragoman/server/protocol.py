@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from contextlib import suppress
-from typing import Any
+from typing import Any, ClassVar
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -73,80 +73,85 @@ class Joined:
         self._transport.close()
 
 
-def limited_protocol(connections: int, slow: float) -> type[H11Protocol]:
-    """The HTTP protocol of a server with so many connections at a time.
+class LimitedProtocol(H11Protocol):
+    """HTTP over connections that are not too many, none of them silent or deaf.
 
+    most  connections at a time
     slow  seconds in which the headers of a request must arrive, and in which a client must read something of its
           answer; uvicorn itself would wait for ever
     """
 
-    class LimitedProtocol(H11Protocol):
-        _timer: asyncio.TimerHandle | None = None
-        _silent: float | None = None  # since when the headers of a request are awaited
-        _unsent, _moved = 0, 0.0  # bytes that the client has not taken, and when that was right or became less
-        _refused = False
+    most: ClassVar[int]
+    slow: ClassVar[float]
+    _timer: asyncio.TimerHandle | None = None
+    _silent: float | None = None  # since when the headers of a request are awaited
+    _unsent, _moved = 0, 0.0  # bytes that the client has not taken, and when that was right or became less
+    _refused = False
 
-        def __init__(self, *given: Any, **named: Any) -> None:
-            super().__init__(*given, **named)
-            self.conn = LimitedConnection()
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.conn = LimitedConnection()
 
-        def connection_made(self, transport: Any) -> None:
-            joined: Any = Joined(transport, self.loop)
-            super().connection_made(joined)
-            self._silent = self._moved = self.loop.time()
-            self._timer = self.loop.call_later(slow / LOOKS, self._look)
-            if len(self.connections) > connections:
-                self.connections.discard(self)
-                self._refuse(503, TOO_MANY, "Retry-After: 1\r\n")
+    def connection_made(self, transport: Any) -> None:
+        joined: Any = Joined(transport, self.loop)
+        super().connection_made(joined)
+        self._silent = self._moved = self.loop.time()
+        self._timer = self.loop.call_later(self.slow / LOOKS, self._look)
+        if len(self.connections) > self.most:
+            self.connections.discard(self)
+            self._refuse(503, TOO_MANY, "Retry-After: 1\r\n")
 
-        def data_received(self, data: bytes) -> None:
-            if self._refused or self.transport.is_closing():
-                return
-            super().data_received(data)
-            self._note_silence()
+    def data_received(self, data: bytes) -> None:
+        if self._refused or self.transport.is_closing():
+            return
+        super().data_received(data)
+        self._note_silence()
 
-        def on_response_complete(self) -> None:
-            super().on_response_complete()
-            self._note_silence()
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._note_silence()
 
-        def connection_lost(self, exc: Exception | None) -> None:
-            if self._timer is not None:
-                self._timer.cancel()
-            super().connection_lost(exc)
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        super().connection_lost(exc)
 
-        def send_400_response(self, msg: str) -> None:
-            if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
-                self._refuse(400, NOT_HTTP)
-            else:  # in the middle of an answer, or after it
-                self.transport.close()
+    def send_400_response(self, msg: str) -> None:
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            self._refuse(400, NOT_HTTP)
+        else:  # in the middle of an answer, or after it
+            self.transport.close()
 
-        def _refuse(self, status: int, message: str, headers: str = "") -> None:
-            self._refused = True
-            self.transport.write(_answer(status, message, headers))
-            with suppress(OSError):  # the client has gone
-                self.transport.write_eof()
-            self.loop.call_later(LINGER, self.transport.abort)
+    def _refuse(self, status: int, message: str, headers: str = "") -> None:
+        self._refused = True
+        self.transport.write(_answer(status, message, headers))
+        with suppress(OSError):  # the client has gone
+            self.transport.write_eof()
+        self.loop.call_later(LINGER, self.transport.abort)
 
-        def _note_silence(self) -> None:
-            """Run the clock while headers are awaited."""
-            if self.cycle is not None and not self.cycle.response_complete:
-                self._silent = None
-            elif self._silent is None:
-                self._silent = self.loop.time()
+    def _note_silence(self) -> None:
+        """Run the clock while headers are awaited."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._silent = None
+        elif self._silent is None:
+            self._silent = self.loop.time()
 
-        def _look(self) -> None:
-            """Close a connection that is silent; end one that does not take its answer."""
-            now, unsent = self.loop.time(), self.transport.get_write_buffer_size()
-            if not unsent or unsent < self._unsent:
-                self._moved = now
-            self._unsent = unsent
-            if now - self._moved > slow:
-                self.transport.abort()
-            elif self._silent is not None and now - self._silent > slow:
-                self.transport.close()
-            self._timer = self.loop.call_later(slow / LOOKS, self._look)
+    def _look(self) -> None:
+        """Close a connection that is silent; end one that does not take its answer."""
+        now, unsent = self.loop.time(), self.transport.get_write_buffer_size()
+        if not unsent or unsent < self._unsent:
+            self._moved = now
+        self._unsent = unsent
+        if now - self._moved > self.slow:
+            self.transport.abort()
+        elif self._silent is not None and now - self._silent > self.slow:
+            self.transport.close()
+        self._timer = self.loop.call_later(self.slow / LOOKS, self._look)
 
-    return LimitedProtocol
+
+def limited_protocol(connections: int, slow: float) -> type[H11Protocol]:
+    """The protocol of a server with so many connections at a time: uvicorn makes one object for each."""
+    return type("ServerProtocol", (LimitedProtocol,), {"most": connections, "slow": slow})
 
 
 def _answer(status: int, message: str, headers: str) -> bytes:
