@@ -21,8 +21,6 @@ from dragoman.server.errors import BadRequest, TooLarge
 from dragoman.server.v1 import responses
 from tests.server.asking import ask
 from tests.tasks import models
-from tests.tasks.captioning import captioned
-from tests.tasks.forecasting import series
 from tests.tasks.language_model.conftest import singer
 from tests.tasks.models import WORD_PAIRS
 
@@ -42,16 +40,6 @@ def translator(own_cache: None) -> Translator:
 @pytest.fixture(scope="module")
 def writer(singer: Path) -> TextGenerator:
     return TextGenerator.load(singer)
-
-
-@pytest.fixture(scope="module")
-def forecaster(own_cache: None) -> Forecaster:
-    return Forecaster.load(series.trained())
-
-
-@pytest.fixture(scope="module")
-def captioner(own_cache: None) -> Captioner:
-    return Captioner.load(captioned.trained())
 
 
 # Words from pieces

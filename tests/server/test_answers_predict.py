@@ -29,16 +29,6 @@ def classifier(own_cache: None) -> Classifier:
     return Classifier.load(classified.moods())
 
 
-@pytest.fixture(scope="module")
-def forecaster(own_cache: None) -> Forecaster:
-    return Forecaster.load(series.trained())
-
-
-@pytest.fixture(scope="module")
-def captioner(own_cache: None) -> Captioner:
-    return Captioner.load(captioned.trained())
-
-
 # Texts and images
 
 
