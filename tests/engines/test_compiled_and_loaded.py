@@ -60,3 +60,48 @@ def test_the_process_that_compiles_gets_the_bits_of_the_next(tmp_path: Path) -> 
     assert printed[0].count("\n") == 15
     assert list(tmp_path.rglob("*.nbi"))
     assert printed[0] == printed[1]
+
+
+LINKED = """
+import re
+from numba import types
+from dragoman.engines.numba.kernels import linear, row_kernels
+from dragoman.engines.numba.kernels.attention import blocked, blocked_backward, simd
+
+
+def plain(kind):
+    return types.Tuple(kind.types) if isinstance(kind, types.NamedTuple) else kind
+
+
+for kernel, target in (
+    (linear.linear, linear.linear_rows),
+    (linear.linear_backward, linear.linear_rows_backward),
+    (row_kernels.embed, row_kernels.embed_rows),
+    (row_kernels.normalize, row_kernels.normalize_rows),
+    (row_kernels.add_normalize, row_kernels.add_normalize_rows),
+    (row_kernels.normalize_backward, row_kernels.normalize_rows_backward),
+    (simd.forward, simd.attend),
+    (simd.backward, simd.attend_backward),
+    (blocked.forward, blocked.attend),
+    (blocked_backward.backward, blocked_backward.attend_backward),
+):
+    kernel.get_call_template((types.int64, *map(plain, target.kinds(types.float32, 1))), {})
+    (machine,) = kernel.inspect_llvm().values()
+    defined = re.findall(r"^define .*?@(\\S+)\\(", machine, re.MULTILINE)
+    assert any(kernel.__name__ in name for name in defined), defined
+    print(kernel.__name__, sum(target.compiled.__name__ in name for name in defined))
+"""
+
+
+def test_a_kernel_that_the_graph_and_the_fused_step_share_has_one_copy(tmp_path: Path) -> None:
+    """Two processes that compile at the same time could each leave one of two copies in the cache: the graph would run
+    one, the fused step the other, and their bits would differ."""
+    printed = subprocess.run(
+        [sys.executable, "-c", LINKED],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    counts = [line.split()[1] for line in printed.splitlines()]
+    assert counts == ["0"] * 10

@@ -51,7 +51,7 @@ def test_outputs_with_and_without_biases(addresses, m, k, n):
     for b in (biases, NOTHING):
         for weights, transposed in ((w, False), (np.ascontiguousarray(w.T), True)):
             whole, y = between_guards(m, n)
-            linear.linear(addresses, x, weights, transposed, b, IDENTITY, y, y)
+            linear.linear(linear.linear_rows.address(np.float32), addresses, x, weights, transposed, b, IDENTITY, y, y)
             agree(whole, y, x.astype(float) @ w + (biases if b.size else 0), k)
 
 
@@ -82,7 +82,7 @@ def test_double_precision_is_the_blas_s():
     assert ours == 0
     x, w = drawn(9, 5).astype(float), drawn(5, 20).astype(float)
     y = np.empty((9, 20))
-    linear.linear((address, ours), x, w, False, np.empty(0), IDENTITY, y, y)
+    linear.linear(linear.linear_rows.address(x.dtype), (address, ours), x, w, False, np.empty(0), IDENTITY, y, y)
     np.testing.assert_allclose(y, x @ w, rtol=1e-12)
 
 

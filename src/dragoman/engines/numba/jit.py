@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import from_dtype, njit, types
 from numba.core import sigutils
 from numba.core.ccallback import CFunc
 from numba.extending import intrinsic
@@ -118,45 +118,68 @@ def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 DONE = np.int64(1)
+Kinds = tuple[Any, ...]
 
 
-def indirect_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel that other kernels call by its address, so that it is not compiled again into each of them.
+class IndirectKernel:
+    """A kernel that other kernels call by its address, so that there is one copy of it, however many call it.
 
-    It returns DONE. When it raises (out of memory), numba returns 0 instead.
-    """
-    return kernel(function, no_cpython_wrapper=True)
+    Linked into its callers it would be compiled again in each of them, and two copies may round differently. It returns
+    DONE. When it raises (out of memory), numba returns 0 instead.
 
-
-def address_of(function: Any, kinds: tuple[Any, ...]) -> int:
-    """The address of an indirect kernel compiled for these argument types; valid until the process ends."""
-    function.compile(kinds)
-    compiled = function.overloads[kinds]
-    address: int = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name)
-    return address
-
-
-def caller_of(kinds_for: Callable[[Any], tuple[Any, ...]]) -> Any:
-    """An intrinsic (address, tuple of arguments) that calls an indirect kernel; it returns DONE, or 0 if that failed.
-
-    kinds_for  maps the type of the first argument to the types the kernel was compiled for
+    kinds  (real type, vectors per head) -> the types of its arguments
+    call   an intrinsic (address, tuple of arguments) for kernels, which need it under a global name
     """
 
+    def __init__(self, function: Callable[..., Any], kinds: Callable[[Any, int], Kinds]) -> None:
+        self.kinds = kinds
+        self.compiled: Any = kernel(function, no_cpython_wrapper=True)
+        self.address = functools.cache(self._address)
+        self.call = _caller_of(function.__qualname__, kinds)
+
+    def _address(self, dtype: Any, vectors: int = 0) -> int:
+        """Where it stands, compiled for this type of numbers; valid until the process ends."""
+        kinds = self.kinds(from_dtype(np.dtype(dtype)), vectors)
+        self.compiled.compile(kinds)
+        compiled = self.compiled.overloads[kinds]
+        address: int = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name)
+        return address
+
+
+def indirect_kernel(kinds: Callable[[Any, int], Kinds]) -> Callable[[Callable[..., Any]], IndirectKernel]:
+    return lambda function: IndirectKernel(function, kinds)
+
+
+def _caller_of(name: str, kinds: Callable[[Any, int], Kinds]) -> Any:
     @intrinsic  # type: ignore[untyped-decorator]
     def called(typing: Any, address: Any, arguments: Any) -> Any:
-        given, expected = arguments.types, kinds_for(arguments.types[0])
+        given = [types.unliteral(kind) for kind in arguments.types]
+        vectors = len(given[0]) if isinstance(given[0], types.BaseTuple) else 0
+        possible = [kinds(real, vectors) for real in (types.float32, types.float64)]
+        if [_writable(kind) for kind in given] not in [[_writable(kind) for kind in these] for these in possible]:
+            raise TypeError(f"{name} is compiled for {possible[0]}, but called with {given}")
 
         def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            machine = [context.get_value_type(kind) for kind in given]
-            if machine != [context.get_value_type(kind) for kind in expected]:
-                raise TypeError(f"a kernel compiled for {expected} is called with {given}")
             numbers = [builder.extract_value(values[1], i) for i in range(len(given))]
-            kind = ir.FunctionType(ir.IntType(64), machine)
+            kind = ir.FunctionType(ir.IntType(64), [context.get_value_type(kind) for kind in given])
             return builder.call(builder.inttoptr(values[0], kind.as_pointer()), numbers)
 
         return types.int64(types.int64, arguments), generate
 
     return called
+
+
+def _writable(kind: Any) -> Any:
+    """The type of an argument as machine code sees it: a read-only array looks like any other."""
+    if isinstance(kind, types.BaseTuple):
+        return tuple(_writable(part) for part in kind)
+    return kind.copy(readonly=False) if isinstance(kind, types.Array) else kind
+
+
+@inlined
+def check_done(done: Any) -> None:
+    if done != DONE:
+        raise MemoryError("a kernel ran out of memory; use smaller batches")
 
 
 @kernel

@@ -15,64 +15,36 @@ from numba import carray, types
 from numba.extending import intrinsic
 
 from dragoman.engines.numba.gemm.gemm import NOT_TRANSPOSED
-from dragoman.engines.numba.jit import DONE, address_of, caller_of, device_function, indirect_kernel, kernel
+from dragoman.engines.numba.jit import DONE, IndirectKernel, Kinds, device_function, indirect_kernel, kernel
 from dragoman.engines.numba.kernels import linear as linear_kernels
 from dragoman.engines.numba.kernels import row_kernels
 from dragoman.engines.numba.kernels.attention import blocked, blocked_backward, simd
-from dragoman.engines.numba.kernels.attention.arguments import AttentionSpec, Columns
+from dragoman.engines.numba.kernels.attention.arguments import AttentionSpec, Columns, head_kind
 from dragoman.engines.numba.kernels.row_kernels import GOLDEN, DropoutMask, mix
 from dragoman.engines.numba.threads.spin_gate import acquire, release
 
-REAL, INTEGER, KEY, FLAG = types.float32, types.int64, types.uint32, types.boolean
-VECTOR, MATRIX, INTEGERS = REAL[::1], REAL[:, ::1], INTEGER[::1]
-DROPOUT = types.NamedTuple((FLAG, KEY, INTEGER, KEY, REAL), DropoutMask)
-COLUMNS = types.NamedTuple((VECTOR, INTEGER, INTEGER), Columns)
-ATTENTION_SPEC = types.NamedTuple((INTEGERS, INTEGERS, INTEGER, FLAG, REAL, MATRIX), AttentionSpec)
-ATTENTION = (COLUMNS, COLUMNS, ATTENTION_SPEC, VECTOR, MATRIX)
-# The kernels and their argument types; None: head_vectors, whose type depends on the width of a head.
-TARGETS: dict[str, tuple[Any, tuple[Any, ...]]] = {
-    "linear": (
-        linear_kernels.linear_rows,
-        (types.UniTuple(INTEGER, 2), MATRIX, MATRIX, FLAG, VECTOR, INTEGER, MATRIX, MATRIX),
-    ),
-    "linear_backward": (
-        linear_kernels.linear_rows_backward,
-        (types.UniTuple(INTEGER, 2), MATRIX, MATRIX, FLAG, INTEGER, MATRIX, MATRIX, VECTOR, MATRIX),
-    ),
-    "embed": (row_kernels.embed_rows, (MATRIX, INTEGERS, MATRIX, INTEGERS, FLAG, REAL, MATRIX, DROPOUT)),
-    "normalize": (row_kernels.normalize_rows, (MATRIX, VECTOR, VECTOR, MATRIX, MATRIX, FLAG, REAL)),
-    "add_normalize": (
-        row_kernels.add_normalize_rows,
-        (MATRIX, MATRIX, VECTOR, VECTOR, MATRIX, MATRIX, MATRIX, FLAG, REAL, DROPOUT),
-    ),
-    "normalize_backward": (
-        row_kernels.normalize_rows_backward,
-        (MATRIX, MATRIX, MATRIX, VECTOR, MATRIX, MATRIX, MATRIX, VECTOR, VECTOR, DROPOUT),
-    ),
-    "attend": (simd.attend, (None, *ATTENTION, VECTOR)),
-    "attend_backward": (simd.attend_backward, (None, *ATTENTION, VECTOR, VECTOR, VECTOR, MATRIX, VECTOR)),
-    "attend_long": (blocked.attend, (INTEGER, *ATTENTION)),
-    "attend_long_backward": (
-        blocked_backward.attend_backward,
-        (INTEGER, *ATTENTION, VECTOR, VECTOR, VECTOR, MATRIX),
-    ),
+REAL, INTEGER = types.float32, types.int64
+KERNELS: dict[str, IndirectKernel] = {
+    "linear": linear_kernels.linear_rows,
+    "linear_backward": linear_kernels.linear_rows_backward,
+    "embed": row_kernels.embed_rows,
+    "normalize": row_kernels.normalize_rows,
+    "add_normalize": row_kernels.add_normalize_rows,
+    "normalize_backward": row_kernels.normalize_rows_backward,
+    "attend": simd.attend,
+    "attend_backward": simd.attend_backward,
+    "attend_long": blocked.attend,
+    "attend_long_backward": blocked_backward.attend_backward,
 }
+_linear, _linear_backward = linear_kernels.call_linear, linear_kernels.call_linear_backward
+_embed, _normalize, _add_normalize = row_kernels.call_embed, row_kernels.call_normalize, row_kernels.call_add_normalize
+_normalize_backward = row_kernels.call_normalize_backward
+_attend, _attend_backward = simd.call_attend, simd.call_attend_backward
+_attend_long, _attend_long_backward = blocked.call_attend, blocked_backward.call_attend_backward
 
 
-def _kinds(name: str, first: Any) -> tuple[Any, ...]:
-    kinds = TARGETS[name][1]
-    return (first, *kinds[1:]) if kinds[0] is None else kinds
-
-
-def _caller(name: str) -> Any:
-    return caller_of(functools.partial(_kinds, name))
-
-
-_linear, _linear_backward, _embed = _caller("linear"), _caller("linear_backward"), _caller("embed")
-_normalize, _add_normalize = _caller("normalize"), _caller("add_normalize")
-_normalize_backward = _caller("normalize_backward")
-_attend, _attend_backward = _caller("attend"), _caller("attend_backward")
-_attend_long, _attend_long_backward = _caller("attend_long"), _caller("attend_long_backward")
+def _call_kinds(real: Any, vectors: int) -> Kinds:
+    return head_kind(vectors), INTEGER[::1], REAL[::1]
 
 
 def _pointer(element: Any) -> Any:
@@ -113,7 +85,7 @@ def drop(a: Any, scale: Any) -> Any:
     return DropoutMask(a[0] != 0, key, a[3], np.uint32(a[4]), scale)
 
 
-@indirect_kernel
+@indirect_kernel(_call_kinds)
 def linear(head_vectors: Any, a: Any, f: Any) -> Any:
     """a: gemms, x, weights, biases, activation, c, y"""
     given = (
@@ -129,14 +101,14 @@ def linear(head_vectors: Any, a: Any, f: Any) -> Any:
     return _linear(a[0], given)
 
 
-@indirect_kernel
+@indirect_kernel(_call_kinds)
 def linear_backward(head_vectors: Any, a: Any, f: Any) -> Any:
     """a: gemms, dy, weights, activation, c, dc, dbiases, dx"""
     given = (a[1], a[2]), matrix(a[3:]), matrix(a[6:]), NOT_TRANSPOSED, a[9], matrix(a[10:]), matrix(a[13:])
     return _linear_backward(a[0], (*given, vector(a[16:]), matrix(a[18:])))
 
 
-@indirect_kernel
+@indirect_kernel(_call_kinds)
 def embed(head_vectors: Any, a: Any, f: Any) -> Any:
     """a: table, labels, position table, offsets, whether it is added, y, dropout; f: factor, dropout scale"""
     labels, offsets = integers(a[4:]), integers(a[9:])
@@ -148,21 +120,21 @@ def embed(head_vectors: Any, a: Any, f: Any) -> Any:
     return _embed(a[0], (*given, drop(a[15:], f[1])))
 
 
-@indirect_kernel
+@indirect_kernel(_call_kinds)
 def normalize(head_vectors: Any, a: Any, f: Any) -> Any:
     """a: x, gamma, beta, y, statistics, whether epsilon is inside the root; f: epsilon"""
     given = matrix(a[1:]), vector(a[4:]), vector(a[6:]), matrix(a[8:]), matrix(a[11:]), a[14] != 0, f[0]
     return _normalize(a[0], given)
 
 
-@indirect_kernel
+@indirect_kernel(_call_kinds)
 def add_normalize(head_vectors: Any, a: Any, f: Any) -> Any:
     """a: update, residual, gamma, beta, total, y, statistics, inside, dropout; f: epsilon, dropout scale"""
     given = matrix(a[1:]), matrix(a[4:]), vector(a[7:]), vector(a[9:]), matrix(a[11:]), matrix(a[14:]), matrix(a[17:])
     return _add_normalize(a[0], (*given, a[20] != 0, f[0], drop(a[21:], f[1])))
 
 
-@indirect_kernel
+@indirect_kernel(_call_kinds)
 def normalize_backward(head_vectors: Any, a: Any, f: Any) -> Any:
     """a: dy, dtotal, total, gamma, statistics, dsum, dupdate, dgamma, dbeta, dropout; f: dropout scale"""
     given = matrix(a[1:]), matrix(a[4:]), matrix(a[7:]), vector(a[10:]), matrix(a[12:])
@@ -178,7 +150,7 @@ def attention_arguments(a: Any, f: Any) -> Any:
     return queries, keys_values, spec, vector(a[18:]), matrix(a[20:])
 
 
-@indirect_kernel
+@indirect_kernel(_call_kinds)
 def attend(head_vectors: Any, a: Any, f: Any) -> Any:
     """a: as in attention_arguments, then workspace and the address of attend_long (0: all sequences are short)"""
     given = attention_arguments(a, f)
@@ -186,7 +158,7 @@ def attend(head_vectors: Any, a: Any, f: Any) -> Any:
     return _attend_long(a[25], (8 * len(head_vectors), *given)) if a[25] != 0 and done == DONE else done
 
 
-@indirect_kernel
+@indirect_kernel(_call_kinds)
 def attend_backward(head_vectors: Any, a: Any, f: Any) -> Any:
     """a: as in attention_arguments, then workspace, dout, dq, dk, dbias and the address of attend_long_backward"""
     dbias = matrix(a[31:])
@@ -197,7 +169,7 @@ def attend_backward(head_vectors: Any, a: Any, f: Any) -> Any:
     return _attend_long_backward(a[34], (8 * len(head_vectors), *given)) if a[34] != 0 and done == DONE else done
 
 
-@indirect_kernel
+@indirect_kernel(_call_kinds)
 def add(head_vectors: Any, a: Any, f: Any) -> Any:
     """a: x, more; x += more"""
     x, more = vector(a[1:]), vector(a[3:])
@@ -206,27 +178,38 @@ def add(head_vectors: Any, a: Any, f: Any) -> Any:
     return DONE
 
 
-CALLS = (linear, linear_backward, embed, normalize, add_normalize, normalize_backward, attend, attend_backward, add)
+CALLS: dict[str, IndirectKernel] = {
+    "linear": linear,
+    "linear_backward": linear_backward,
+    "embed": embed,
+    "normalize": normalize,
+    "add_normalize": add_normalize,
+    "normalize_backward": normalize_backward,
+    "attend": attend,
+    "attend_backward": attend_backward,
+    "add": add,
+}
 
 
 @functools.cache
 def addresses(vectors: int) -> dict[str, tuple[int, int]]:
     """By name: the addresses of a call and of its kernel (0: none), for heads of 8 * vectors columns."""
-    head_vectors, found = types.UniTuple(INTEGER, vectors), {}
-    for call in CALLS:
-        name = call.__name__
-        own = address_of(TARGETS[name][0], _kinds(name, head_vectors)) if name in TARGETS else 0
-        found[name] = address_of(call, (head_vectors, INTEGERS, VECTOR)), own
-    return found
+    return {
+        name: (
+            call.address(np.float32, vectors),
+            KERNELS[name].address(np.float32, vectors) if name in KERNELS else 0,
+        )
+        for name, call in CALLS.items()
+    }
 
 
 @functools.cache
 def long_addresses() -> dict[str, int]:
     """The addresses of the kernels for long sequences, by name; compiled when a batch first has one."""
-    return {name: address_of(*TARGETS[name]) for name in ("attend_long", "attend_long_backward")}
+    return {name: KERNELS[name].address(np.float32) for name in ("attend_long", "attend_long_backward")}
 
 
-_call = caller_of(lambda head_vectors: (head_vectors, INTEGERS, VECTOR))
+_call = add.call  # all have the same types
 
 
 @kernel

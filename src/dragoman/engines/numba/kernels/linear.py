@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from numba import types
+
 from dragoman.engines.activations import GELU, IDENTITY, RELU
 from dragoman.engines.numba.gemm.gemm import (
     INIT_OUTPUT,
@@ -15,13 +17,25 @@ from dragoman.engines.numba.gemm.gemm import (
     matmul_columns,
 )
 from dragoman.engines.numba.gemm.packed_weights import ZERO_INDEX
-from dragoman.engines.numba.jit import DONE, indirect_kernel, kernel
+from dragoman.engines.numba.jit import DONE, Kinds, check_done, indirect_kernel, kernel
 from dragoman.engines.numba.kernels import row_kernels
 from dragoman.engines.numba.kernels.cross_entropy import WeightedTargets, cross_entropy_rows
 from dragoman.engines.numba.threads.spin_gate import acquire, release
 
+GEMMS = types.UniTuple(types.int64, 2)
 
-@indirect_kernel
+
+def linear_kinds(real: Any, vectors: int) -> Kinds:
+    vector, matrix = real[::1], real[:, ::1]
+    return GEMMS, matrix, matrix, types.boolean, vector, types.int64, matrix, matrix
+
+
+def linear_backward_kinds(real: Any, vectors: int) -> Kinds:
+    vector, matrix = real[::1], real[:, ::1]
+    return GEMMS, matrix, matrix, types.boolean, types.int64, matrix, matrix, vector, matrix
+
+
+@indirect_kernel(linear_kinds)
 def linear_rows(gemms: Any, x: Any, w: Any, transposed: Any, biases: Any, activation: Any, c: Any, y: Any) -> Any:
     """c = x op(w) + biases (none: empty), y = activation(c); c and y may be the same array, except for gelu"""
     matmul(gemms, x, NOT_TRANSPOSED, w, transposed, biases if activation == IDENTITY else biases[:0], c)
@@ -32,14 +46,18 @@ def linear_rows(gemms: Any, x: Any, w: Any, transposed: Any, biases: Any, activa
     return DONE
 
 
+call_linear = linear_rows.call
+
+
 @kernel
-def linear(*given: Any) -> None:
+def linear(address: Any, *given: Any) -> None:
     release()
-    linear_rows(*given)
+    done = call_linear(address, given)
     acquire()
+    check_done(done)
 
 
-@indirect_kernel
+@indirect_kernel(linear_backward_kinds)
 def linear_rows_backward(
     gemms: Any, dy: Any, w: Any, transposed: Any, activation: Any, c: Any, dc: Any, dbiases: Any, dx: Any
 ) -> Any:
@@ -54,11 +72,15 @@ def linear_rows_backward(
     return DONE
 
 
+call_linear_backward = linear_rows_backward.call
+
+
 @kernel
-def linear_backward(*given: Any) -> None:
+def linear_backward(address: Any, *given: Any) -> None:
     release()
-    linear_rows_backward(*given)
+    done = call_linear_backward(address, given)
     acquire()
+    check_done(done)
 
 
 @kernel

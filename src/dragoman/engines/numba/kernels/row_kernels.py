@@ -6,8 +6,9 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import types
 
-from dragoman.engines.numba.jit import DONE, device_function, indirect_kernel, inlined, kernel
+from dragoman.engines.numba.jit import DONE, Kinds, check_done, device_function, indirect_kernel, inlined, kernel
 from dragoman.engines.numba.kernels.activations import gelu_denominator
 from dragoman.engines.numba.threads.spin_gate import acquire, release
 from dragoman.operations.activations import GELU_CUBE, GELU_SLOPE
@@ -120,7 +121,32 @@ def sum_rows(x: Any, total: Any) -> None:
             total[j] += row[j]
 
 
-@indirect_kernel
+def dropout_kind(real: Any) -> Any:
+    return types.NamedTuple((types.boolean, types.uint32, types.int64, types.uint32, real), DropoutMask)
+
+
+def normalize_kinds(real: Any, vectors: int) -> Kinds:
+    vector, matrix = real[::1], real[:, ::1]
+    return matrix, vector, vector, matrix, matrix, types.boolean, real
+
+
+def add_normalize_kinds(real: Any, vectors: int) -> Kinds:
+    matrix = real[:, ::1]
+    update, gamma, beta, *others = normalize_kinds(real, vectors)
+    return update, matrix, gamma, beta, matrix, *others, dropout_kind(real)
+
+
+def normalize_backward_kinds(real: Any, vectors: int) -> Kinds:
+    vector, matrix = real[::1], real[:, ::1]
+    return matrix, matrix, matrix, vector, matrix, matrix, matrix, vector, vector, dropout_kind(real)
+
+
+def embed_kinds(real: Any, vectors: int) -> Kinds:
+    matrix, integers = real[:, ::1], types.int64[::1]
+    return matrix, integers, matrix, integers, types.boolean, real, matrix, dropout_kind(real)
+
+
+@indirect_kernel(add_normalize_kinds)
 def add_normalize_rows(
     update: Any,
     residual: Any,
@@ -149,14 +175,18 @@ def add_normalize_rows(
     return DONE
 
 
+call_add_normalize = add_normalize_rows.call
+
+
 @kernel
-def add_normalize(*given: Any) -> None:
+def add_normalize(address: Any, *given: Any) -> None:
     release()
-    add_normalize_rows(*given[:-1], DropoutMask(*given[-1]))
+    done = call_add_normalize(address, (*given[:-1], DropoutMask(*given[-1])))
     acquire()
+    check_done(done)
 
 
-@indirect_kernel
+@indirect_kernel(normalize_kinds)
 def normalize_rows(x: Any, gamma: Any, beta: Any, y: Any, statistics: Any, inside: Any, epsilon: Any) -> Any:
     one = x.dtype.type(1)
     for i in range(x.shape[0]):
@@ -164,14 +194,18 @@ def normalize_rows(x: Any, gamma: Any, beta: Any, y: Any, statistics: Any, insid
     return DONE
 
 
+call_normalize = normalize_rows.call
+
+
 @kernel
-def normalize(*given: Any) -> None:
+def normalize(address: Any, *given: Any) -> None:
     release()
-    normalize_rows(*given)
+    done = call_normalize(address, given)
     acquire()
+    check_done(done)
 
 
-@device_function
+@inlined
 def normalize_row(t: Any, out: Any, gamma: Any, beta: Any, saved: Any, inside: Any, epsilon: Any, one: Any) -> None:
     """One row of y = gamma (t - mu) / r + beta"""
     d = t.shape[0]
@@ -193,7 +227,7 @@ def normalize_row(t: Any, out: Any, gamma: Any, beta: Any, saved: Any, inside: A
         out[j] = (t[j] - mean) * inverse * gamma[j] + beta[j]
 
 
-@indirect_kernel
+@indirect_kernel(normalize_backward_kinds)
 def normalize_rows_backward(
     dy: Any,
     dtotal: Any,
@@ -239,14 +273,18 @@ def normalize_rows_backward(
     return DONE
 
 
+call_normalize_backward = normalize_rows_backward.call
+
+
 @kernel
-def normalize_backward(*given: Any) -> None:
+def normalize_backward(address: Any, *given: Any) -> None:
     release()
-    normalize_rows_backward(*given[:-1], DropoutMask(*given[-1]))
+    done = call_normalize_backward(address, (*given[:-1], DropoutMask(*given[-1])))
     acquire()
+    check_done(done)
 
 
-@indirect_kernel
+@indirect_kernel(embed_kinds)
 def embed_rows(
     table: Any,
     labels: Any,
@@ -272,11 +310,15 @@ def embed_rows(
     return DONE
 
 
+call_embed = embed_rows.call
+
+
 @kernel
-def embed(*given: Any) -> None:
+def embed(address: Any, *given: Any) -> None:
     release()
-    embed_rows(*given[:-1], DropoutMask(*given[-1]))
+    done = call_embed(address, (*given[:-1], DropoutMask(*given[-1])))
     acquire()
+    check_done(done)
 
 
 @kernel

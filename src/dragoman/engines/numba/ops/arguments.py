@@ -18,12 +18,13 @@ NONE_DROPPED = (False, np.uint32(0), 0, np.uint32(0))
 
 
 def matrices(*arrays: Array | None) -> bool:
-    """Whether all arrays are C-contiguous and of one real type."""
+    """Whether all arrays are C-contiguous, aligned and of one real type."""
     kind = None
     for array in arrays:
         if array is None:
             continue
-        if array.dtype not in REAL or not array.flags.c_contiguous or kind not in (None, array.dtype):
+        fits = array.flags.c_contiguous and array.flags.aligned
+        if array.dtype not in REAL or not fits or kind not in (None, array.dtype):
             return False
         kind = array.dtype
     return True

@@ -150,7 +150,7 @@ def _attend(
     kind, depth = q.dtype, (kv.shape[1] - k0) // 2
     width = depth // heads
     scale = kind.type(width**-0.5 if scaled else 1.0)
-    ends, memory_ends = offsets.astype(np.int64, copy=False), memory_offsets.astype(np.int64, copy=False)
+    ends, memory_ends = (np.ascontiguousarray(places, np.int64) for places in (offsets, memory_offsets))
     added = scalar.NO_BIAS[kind] if bias is None else bias
     spec = ends, memory_ends, heads, causal, scale, added  # AttentionSpec
     y, lse = np.empty((len(q), depth), kind), np.empty((len(q), heads), kind)
@@ -161,11 +161,12 @@ def _attend(
     flat_columns = tuple((matrix.reshape(-1), *places) for matrix, *places in columns)
     if has_short and wide:
         work = np.empty(longest * (2 * width + 1), kind)
-        simd.forward(head_vectors_of(width), *flat_columns, spec, y.reshape(-1), lse, work)
+        address = simd.attend.address(kind, width // 8)
+        simd.forward(address, head_vectors_of(width), *flat_columns, spec, y.reshape(-1), lse, work)
     elif has_short:
         scalar.forward(width, *columns, spec, y, lse, np.empty((width + 1, longest), kind))
     if has_long:
-        blocked.forward(width, *flat_columns, spec, y.reshape(-1), lse)
+        blocked.forward(blocked.attend.address(kind), width, *flat_columns, spec, y.reshape(-1), lse)
 
     def backward_parts(dy: Array, dq: Array, dkv: Array) -> Array | None:
         """Write dq and dkv; returns the derivative of the bias."""
@@ -173,12 +174,14 @@ def _attend(
         flat = y.reshape(-1), lse, *(matrix.reshape(-1) for matrix in deltas), dbias
         if has_short and wide:
             work = np.empty(longest * (4 * width + 2), kind)
-            simd.backward(head_vectors_of(width), *flat_columns, spec, *flat, work)
+            address = simd.attend_backward.address(kind, width // 8)
+            simd.backward(address, head_vectors_of(width), *flat_columns, spec, *flat, work)
         elif has_short:
             work = np.empty((2 * width + 2, longest), kind)
             scalar.backward(width, *columns, spec, y, lse, *deltas, dbias, work)
         if has_long:
-            blocked_backward.backward(width, *flat_columns, spec, *flat)
+            address = blocked_backward.attend_backward.address(kind)
+            blocked_backward.backward(address, width, *flat_columns, spec, *flat)
         return None if bias is None else dbias
 
     return y, backward_parts

@@ -44,13 +44,14 @@ def linear(
     b = none if biases is None else biases
     c = np.empty((len(x), outputs), dtype)
     y = np.empty_like(c) if kind == GELU else c
-    linear_kernels.linear(gemms, x, weights, transposed, b, kind, c, y)
+    linear_kernels.linear(linear_kernels.linear_rows.address(dtype), gemms, x, weights, transposed, b, kind, c, y)
 
     def backward(dy: Array) -> tuple[Array, DeferredGradient, Array | None]:
         dy = np.ascontiguousarray(dy)
         dc = dy if kind == IDENTITY else np.empty_like(dy)
         dx, dbiases = np.empty_like(x), np.empty_like(b)
-        linear_kernels.linear_backward(gemms, dy, weights, transposed, kind, c, dc, dbiases, dx)
+        address = linear_kernels.linear_rows_backward.address(dtype)
+        linear_kernels.linear_backward(address, gemms, dy, weights, transposed, kind, c, dc, dbiases, dx)
         return dx, weights_derivative(gemms, x, dc, weights.shape, transposed), None if biases is None else dbiases
 
     return y, backward
@@ -83,7 +84,8 @@ def normalize(x: Array, gamma: Array, beta: Array, *, form: str = "inside", epsi
         return NotImplemented
     kind = x.dtype
     y, statistics = np.empty_like(x), np.empty((len(x), 3), kind)
-    row_kernels.normalize(x, gamma, beta, y, statistics, form == "inside", kind.type(epsilon))
+    address = row_kernels.normalize_rows.address(kind)
+    row_kernels.normalize(address, x, gamma, beta, y, statistics, form == "inside", kind.type(epsilon))
 
     def backward(dy: Array) -> tuple[Array, Array, Array]:
         _, dx, dgamma, dbeta = _normalize_backward(dy, None, x, gamma, statistics, None)
@@ -108,6 +110,7 @@ def add_normalize(
     kind = update.dtype
     total, y, statistics = np.empty_like(update), np.empty_like(update), np.empty((len(update), 3), kind)
     row_kernels.add_normalize(
+        row_kernels.add_normalize_rows.address(kind),
         update,
         residual,
         gamma,
@@ -147,6 +150,7 @@ def _normalize_backward(
     dupdate = dsum if dropout is None else np.empty_like(total)
     dgamma, dbeta = np.empty_like(gamma), np.empty_like(gamma)
     row_kernels.normalize_backward(
+        row_kernels.normalize_rows_backward.address(kind),
         np.ascontiguousarray(dy),
         NO_ROWS[kind] if dtotal is None else np.ascontiguousarray(dtotal),
         total,
@@ -195,12 +199,11 @@ def embed(
         if not within(positions.astype(np.int64, copy=False), len(position_table)):
             return NotImplemented
     kind, which = table.dtype, checked_labels("embed", labels, len(table))
-    where = NO_LABELS if positions is None else positions.astype(np.int64, copy=False)
+    where = NO_LABELS if positions is None else np.ascontiguousarray(positions, np.int64)
     y = np.empty((len(labels), table.shape[1]), kind)
     places = NO_ROWS[kind] if position_table is None else position_table
-    row_kernels.embed(
-        table, which, places, where, positions is not None, kind.type(scale), y, dropout_mask(dropout, kind)
-    )
+    address, mask = row_kernels.embed_rows.address(kind), dropout_mask(dropout, kind)
+    row_kernels.embed(address, table, which, places, where, positions is not None, kind.type(scale), y, mask)
 
     def backward(dy: Array) -> tuple[DeferredGradient, DeferredGradient | None]:
         delta = np.ascontiguousarray(dy)
@@ -228,7 +231,7 @@ def checked_labels(operation: str, labels: Array, size: int) -> Array:
     """Labels as int64; raises if one is not in the vocabulary."""
     if labels.dtype.kind not in "iu" or not within(labels.astype(np.int64, copy=False), size):
         check_labels(operation, labels, size)
-    return labels.astype(np.int64, copy=False)
+    return np.ascontiguousarray(labels, np.int64)
 
 
 def _checked_targets(

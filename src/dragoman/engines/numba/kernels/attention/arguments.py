@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import types
 
-from dragoman.engines.numba.jit import inlined
+from dragoman.engines.numba.jit import Kinds, inlined
 from dragoman.graph import Array
 
 LONG = 32  # queries and keys from which `blocked` is faster; at least 20, so that fives and sixes make up any number
@@ -40,3 +41,21 @@ class AttentionSpec(NamedTuple):
     causal: bool
     scale: float
     bias: Array
+
+
+def attention_kinds(real: Any) -> Kinds:
+    """The numba types of queries, keys and values, spec, outputs and their log-sum-exps."""
+    integer, integers = types.int64, types.int64[::1]
+    columns = types.NamedTuple((real[::1], integer, integer), Columns)
+    spec = types.NamedTuple((integers, integers, integer, types.boolean, real, real[:, ::1]), AttentionSpec)
+    return columns, columns, spec, real[::1], real[:, ::1]
+
+
+def backward_kinds(real: Any) -> Kinds:
+    """Those of `attention_kinds`, then of the derivatives of outputs, queries, keys and values, and bias."""
+    return *attention_kinds(real), real[::1], real[::1], real[::1], real[:, ::1]
+
+
+def head_kind(vectors: int) -> Any:
+    """The numba type of `head_vectors`."""
+    return types.UniTuple(types.int64, vectors)

@@ -13,6 +13,7 @@ import math
 from typing import Any
 
 import numpy as np
+from numba import types
 
 from dragoman.engines.numba.gemm.microkernel import microkernel, prefetch
 from dragoman.engines.numba.gemm.packed_weights import (
@@ -27,8 +28,8 @@ from dragoman.engines.numba.gemm.packed_weights import (
     round_up_to_panel,
     row_stride,
 )
-from dragoman.engines.numba.jit import DONE, device_function, indirect_kernel, kernel
-from dragoman.engines.numba.kernels.attention.arguments import AttentionSpec, Columns, is_long
+from dragoman.engines.numba.jit import DONE, check_done, device_function, indirect_kernel, kernel
+from dragoman.engines.numba.kernels.attention.arguments import AttentionSpec, Columns, attention_kinds, is_long
 from dragoman.engines.numba.simd.float32x8 import (
     add,
     broadcast,
@@ -137,7 +138,7 @@ def softmax_row(p: Any, at: Any, limit: Any, end: Any) -> Any:
     return top, horizontal_sum(add(one, two))
 
 
-@indirect_kernel
+@indirect_kernel(lambda real, vectors: (types.int64, *attention_kinds(real)))
 def attend(W: Any, queries: Columns, keys_values: Columns, spec: AttentionSpec, out: Any, lse: Any) -> Any:
     q, q0, qs = queries
     kv, k0, kvs = keys_values
@@ -181,8 +182,12 @@ def attend(W: Any, queries: Columns, keys_values: Columns, spec: AttentionSpec, 
     return DONE
 
 
+call_attend = attend.call
+
+
 @kernel
-def forward(W: Any, queries: Any, keys_values: Any, spec: Any, *given: Any) -> None:
+def forward(address: Any, W: Any, queries: Any, keys_values: Any, spec: Any, *given: Any) -> None:
     release()
-    attend(W, Columns(*queries), Columns(*keys_values), AttentionSpec(*spec), *given)
+    done = call_attend(address, (W, Columns(*queries), Columns(*keys_values), AttentionSpec(*spec), *given))
     acquire()
+    check_done(done)

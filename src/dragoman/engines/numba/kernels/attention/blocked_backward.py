@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import types
 
 from dragoman.engines.numba.gemm.packed_weights import (
     PANEL,
@@ -19,8 +20,8 @@ from dragoman.engines.numba.gemm.packed_weights import (
     row_stride,
     transpose,
 )
-from dragoman.engines.numba.jit import DONE, device_function, indirect_kernel, kernel
-from dragoman.engines.numba.kernels.attention.arguments import AttentionSpec, Columns, is_long
+from dragoman.engines.numba.jit import DONE, check_done, device_function, indirect_kernel, inlined, kernel
+from dragoman.engines.numba.kernels.attention.arguments import AttentionSpec, Columns, backward_kinds, is_long
 from dragoman.engines.numba.kernels.attention.blocked import (
     ONE,
     ZERO,
@@ -110,7 +111,7 @@ def new_work(W: Any, heads: Any, most: Any, most_keys: Any) -> Work:
     )
 
 
-@device_function
+@inlined
 def dot_row(a: Any, at: Any, b: Any, bt: Any, W: Any) -> Any:
     """The dot product of W columns of a, from `at` on, and of b, from `bt` on"""
     sums, whole = broadcast(ZERO), W - W % 8
@@ -144,7 +145,7 @@ def add_row(x: Any, at: Any, end: Any, total: Any, tt: Any) -> None:
         store(total, tt + j, add(load(total, tt + j), load(x, at + j)))
 
 
-@device_function
+@inlined
 def gather_bias(dspread: Any, most: Any, distances: Any, dbias: Any) -> None:
     """Add the derivative of `spread_bias` to dbias."""
     reach = (dbias.shape[1] - 1) // 2
@@ -219,7 +220,7 @@ def derive_keys(W: Any, i0: Any, count: Any, keys: Any, causal: Any, work: Work)
         multiply_all(W, Columns(work.qt, n, QUERY_STRIDE), ds, count - n, zeros if first else dk, dk)
 
 
-@indirect_kernel
+@indirect_kernel(lambda real, vectors: (types.int64, *backward_kinds(real)))
 def attend_backward(
     W: Any,
     queries: Columns,
@@ -273,8 +274,12 @@ def attend_backward(
     return DONE
 
 
+call_attend_backward = attend_backward.call
+
+
 @kernel
-def backward(W: Any, queries: Any, keys_values: Any, spec: Any, *given: Any) -> None:
+def backward(address: Any, W: Any, queries: Any, keys_values: Any, spec: Any, *given: Any) -> None:
     release()
-    attend_backward(W, Columns(*queries), Columns(*keys_values), AttentionSpec(*spec), *given)
+    done = call_attend_backward(address, (W, Columns(*queries), Columns(*keys_values), AttentionSpec(*spec), *given))
     acquire()
+    check_done(done)

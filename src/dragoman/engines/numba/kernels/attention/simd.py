@@ -12,8 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from dragoman.engines.numba.jit import DONE, device_function, indirect_kernel, inlined, kernel
-from dragoman.engines.numba.kernels.attention.arguments import AttentionSpec, Columns, is_long
+from dragoman.engines.numba.jit import DONE, check_done, device_function, indirect_kernel, inlined, kernel
+from dragoman.engines.numba.kernels.attention.arguments import (
+    AttentionSpec,
+    Columns,
+    attention_kinds,
+    backward_kinds,
+    head_kind,
+    is_long,
+)
 from dragoman.engines.numba.simd.elementwise import exponential, maximum
 from dragoman.engines.numba.simd.float32x8 import broadcast, horizontal_sum, load, multiply_add, store, store_sums
 from dragoman.engines.numba.threads.spin_gate import acquire, release
@@ -142,7 +149,7 @@ def copy_rows(head_vectors: Any, a: Any, at: Any, step: Any, out: Any, ot: Any, 
             store(out, ot + j * out_step + c, load(a, at + j * step + c))
 
 
-@indirect_kernel
+@indirect_kernel(lambda real, vectors: (head_kind(vectors), *attention_kinds(real), real[::1]))
 def attend(
     head_vectors: Any, queries: Columns, keys_values: Columns, spec: AttentionSpec, out: Any, lse: Any, work: Any
 ) -> Any:
@@ -177,11 +184,16 @@ def attend(
     return DONE
 
 
+call_attend = attend.call
+
+
 @kernel
-def forward(head_vectors: Any, queries: Any, keys_values: Any, spec: Any, *given: Any) -> None:
+def forward(address: Any, head_vectors: Any, queries: Any, keys_values: Any, spec: Any, *given: Any) -> None:
     release()
-    attend(head_vectors, Columns(*queries), Columns(*keys_values), AttentionSpec(*spec), *given)
+    arguments = (head_vectors, Columns(*queries), Columns(*keys_values), AttentionSpec(*spec), *given)
+    done = call_attend(address, arguments)
     acquire()
+    check_done(done)
 
 
 @kernel
@@ -220,7 +232,7 @@ def step(
     acquire()
 
 
-@indirect_kernel
+@indirect_kernel(lambda real, vectors: (head_kind(vectors), *backward_kinds(real), real[::1]))
 def attend_backward(
     head_vectors: Any,
     queries: Columns,
@@ -276,8 +288,13 @@ def attend_backward(
     return DONE
 
 
+call_attend_backward = attend_backward.call
+
+
 @kernel
-def backward(head_vectors: Any, queries: Any, keys_values: Any, spec: Any, *given: Any) -> None:
+def backward(address: Any, head_vectors: Any, queries: Any, keys_values: Any, spec: Any, *given: Any) -> None:
     release()
-    attend_backward(head_vectors, Columns(*queries), Columns(*keys_values), AttentionSpec(*spec), *given)
+    arguments = (head_vectors, Columns(*queries), Columns(*keys_values), AttentionSpec(*spec), *given)
+    done = call_attend_backward(address, arguments)
     acquire()
+    check_done(done)
