@@ -81,6 +81,14 @@ class ReadErrors:
         if self.sink is not None:
             self.sink(UNTRANSLATED, file, line, text)
 
+    def merge(self, later: ReadErrors) -> None:
+        """Add the errors of files that come after those read so far."""
+        self.counts += later.counts
+        self.untranslated += later.untranslated
+        for reason, problems in later.examples.items():
+            kept = self.examples.setdefault(reason, [])
+            kept += problems[: KEPT_EXAMPLES - len(kept)]
+
     def __len__(self) -> int:
         return self.counts.total()
 

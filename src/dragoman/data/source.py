@@ -5,7 +5,6 @@ from __future__ import annotations
 import bz2
 import codecs
 import gzip
-import importlib
 import io
 import lzma
 import sys
@@ -16,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
+from dragoman.data.addresses import is_address, open_address
+from dragoman.data.extras import require_extra
 from dragoman.data.records import ReadErrors
 from dragoman.errors import ConfigurationError, DataError
 
@@ -49,7 +50,7 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True)
 class Source:
-    """A text file to read: a path, or '-' for standard input."""
+    """A file to read: a path, an address such as s3://bucket/pairs.tsv, or '-' for standard input."""
 
     name: str
     encoding: str = "utf-8"
@@ -98,9 +99,7 @@ class Source:
             if self.name == STANDARD_INPUT:
                 yield _standard_input()
                 return
-            if Path(self.name).is_dir():
-                raise DataError(f"{self.name} is a directory; name the files in it")
-            with Path(self.name).open("rb") as raw, _decompressed(raw, self.compression, self.name) as stream:
+            with _opened(self.name) as raw, _decompressed(raw, self.compression, self.name) as stream:
                 yield stream
         except FileNotFoundError:
             raise DataError(f"{self.name} does not exist; check the path") from None
@@ -160,6 +159,18 @@ def _discard_line(line: str, text: io.TextIOWrapper) -> int:
     return quotes
 
 
+@contextmanager
+def _opened(name: str) -> Iterator[BinaryIO]:
+    if is_address(name):
+        with open_address(name) as remote:
+            yield remote
+        return
+    if Path(name).is_dir():
+        raise DataError(f"{name} is a directory; name the files in it")
+    with Path(name).open("rb") as local:
+        yield local
+
+
 def _standard_input() -> BinaryIO:
     stream = getattr(sys.stdin, "buffer", None)
     if stream is None:
@@ -182,15 +193,6 @@ def _decompressed(raw: BinaryIO, compression: str, name: str) -> Iterator[Binary
         yield io.BufferedReader(_Zstd(raw, name))
     else:
         yield raw
-
-
-def require_extra(module: str, file: str, what: str) -> Any:
-    """Import an optional dependency; the error says how to install it."""
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        missing = module.partition(".")[0]
-        raise DataError(f"{file}: {what} files need the package {missing}; pip install 'dragoman[formats]'") from None
 
 
 class _Zstd(io.RawIOBase):

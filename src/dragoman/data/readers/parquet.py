@@ -4,20 +4,49 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
+from dragoman.data.extras import require_extra
 from dragoman.data.readers.layout import Format, Layout, Unusable, as_text, get_nested, named_like
 from dragoman.data.readers.table import list_names
 from dragoman.data.records import ReadErrors, Record, make_record
-from dragoman.data.source import STANDARD_INPUT, Source, require_extra
+from dragoman.data.source import STANDARD_INPUT, Source
 from dragoman.errors import DataError
 
 BATCH_ROWS = 1024
 
 
+@dataclass(frozen=True)
+class RowGroups(Source):
+    """Some row groups of a Parquet file, and the number of rows before them."""
+
+    groups: tuple[int, ...] = ()
+    before: int = 0
+
+
+def row_groups(source: Source, rows: int) -> list[RowGroups]:
+    """Cut a file at its row groups into pieces of at least so many rows; an empty one is one piece."""
+    parquet = require_extra("pyarrow.parquet", source.shown, "Parquet")
+    pyarrow = require_extra("pyarrow", source.shown, "Parquet")
+    with source.open() as stream:
+        try:
+            about = parquet.ParquetFile(stream).metadata
+            sizes = [about.row_group(i).num_rows for i in range(about.num_row_groups)]
+        except (pyarrow.ArrowException, OSError, MemoryError) as error:
+            raise DataError(f"{source.shown} cannot be read as Parquet: {str(error)[:200]}") from None
+    found, first, before, inside = [], 0, 0, 0
+    for i, size in enumerate(sizes):
+        inside += size
+        if inside >= rows or i + 1 == len(sizes):
+            found.append(RowGroups(source.name, source.encoding, tuple(range(first, i + 1)), before))
+            first, before, inside = i + 1, before + inside, 0
+    return found or [RowGroups(source.name, source.encoding)]
+
+
 def read_parquet(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[Record]:
     """Read the chosen columns, by name or position. The line of a record is its row, counted from 1."""
-    row = 0
+    first = row = source.before if isinstance(source, RowGroups) else 0
     for values in _rows(source, layout):
         row += 1
         try:
@@ -27,7 +56,7 @@ def read_parquet(source: Source, layout: Layout, problems: ReadErrors) -> Iterat
             continue
         if record := make_record(layout.joined(texts), layout.fields, source.shown, row, problems):
             yield record
-    if not row:
+    if row == first:
         raise DataError(f"{source.shown} is empty; expected at least one row")
 
 
@@ -57,7 +86,8 @@ def _rows(source: Source, layout: Layout) -> Iterator[tuple[Any, ...]]:
         try:
             file = parquet.ParquetFile(stream, pre_buffer=False, buffer_size=1 << 16)
             names = _find_columns(file.schema_arrow.names, source, layout)
-            for batch in file.iter_batches(BATCH_ROWS, columns=sorted(set(names)), use_threads=False):
+            groups = source.groups if isinstance(source, RowGroups) else range(file.num_row_groups)
+            for batch in file.iter_batches(BATCH_ROWS, list(groups), sorted(set(names)), use_threads=False):
                 yield from zip(*[_column(batch, name) for name in names], strict=True)
         except (pyarrow.ArrowException, OSError, UnicodeError, KeyError, MemoryError) as error:
             raise DataError(f"{source.shown} cannot be read as Parquet: {str(error)[:200]}") from None

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from dragoman.data.extras import require_extra
 from dragoman.data.readers.layout import Format, Layout
 from dragoman.data.records import ReadErrors, Record, make_record
-from dragoman.data.source import Source, require_extra
+from dragoman.data.source import Source
 from dragoman.errors import DataError
 
 LARGEST = 16 << 20  # characters, about 150,000 entries; translate-toolkit reads a whole catalogue into memory

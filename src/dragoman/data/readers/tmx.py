@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from dragoman.data.extras import require_extra
 from dragoman.data.readers.layout import Format, Layout
 from dragoman.data.readers.xml_units import has_entities, language_fits, xml_units
 from dragoman.data.records import ReadErrors, Record, make_record
-from dragoman.data.source import Source, require_extra
+from dragoman.data.source import Source
 from dragoman.errors import DataError
 
 Languages = tuple[str, str]

@@ -11,7 +11,8 @@ import codecs
 from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 
-from dragoman.data.source import LONGEST_LINE, Source, require_extra
+from dragoman.data.extras import require_extra
+from dragoman.data.source import LONGEST_LINE, Source
 from dragoman.errors import DataError
 
 
