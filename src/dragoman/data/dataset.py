@@ -26,6 +26,7 @@ VERSION = 7
 GIVEN = "given"  # what stands for a splitting where samples come by part
 LEFT_OUT = 255  # stands for a part where a sample belongs to none
 CHUNK = 8192
+CHUNKED = 1 << 20  # parts looked at together
 
 Sample = tuple[Any, ...]  # the value of each field: a text, or what its schema writes
 Samples = Iterable[Sample] | Mapping[str, Iterable[Sample]]  # to be split, or already by part
@@ -99,7 +100,17 @@ class Dataset:
     def part(self, name: str) -> Part:
         if name not in PARTS:
             raise ConfigurationError(f"unknown part '{name}'; available: {', '.join(PARTS)}")
-        return Part(self, np.flatnonzero(self.parts == PARTS.index(name)))
+        return Part(self, numbers_of(self.parts, PARTS.index(name)))
+
+
+def numbers_of(parts: Array, part: int) -> Array:
+    """The numbers of the samples of a part: 4 bytes for each, and little more on the way."""
+    kind = np.int32 if len(parts) < 2**31 else np.int64
+    pieces = [
+        (start + np.flatnonzero(parts[start : start + CHUNKED] == part)).astype(kind)
+        for start in range(0, len(parts), CHUNKED)
+    ]
+    return np.concatenate(pieces or [np.zeros(0, kind)])
 
 
 @dataclass(frozen=True, eq=False)
