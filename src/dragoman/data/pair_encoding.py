@@ -17,7 +17,7 @@ from dragoman.data.masking import fitting_pairs, masked_pairs
 from dragoman.data.protection import EVERY_STANDIN
 from dragoman.data.schema import Encoders, Schema, Texts, write_texts
 from dragoman.data.splits import TRAINING
-from dragoman.data.stores import LABEL, LabelStore, Store, TextStore
+from dragoman.data.stores import CHUNK, LABEL, LabelStore, Store, TextStore
 from dragoman.data.tokenizer import Kind, Tokenizer
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Array
@@ -88,16 +88,22 @@ class Encoding(Schema):
 
     def adjust(self, work: Path, encoders: Encoders) -> None:
         """Leave pairs as they were that added stand-ins make too long: to be cut, or for the network's positions."""
-        given = [[limit for limit in (maximum, self.room) if limit is not None] for maximum in self.maximum]
-        if not self.protect or not any(given):
+        limits = self.augmentation_limits()
+        if limits is None:
             return
-        limits = min(given[0], default=LONGEST), min(given[1], default=LONGEST)
         whole, masked = (_pairs_of(work, name) for name in ("texts", MASKED))
         tokenizers = encoders["source"], encoders["target"]
         write_texts(fitting_pairs(whole, masked, tokenizers, limits), work, SIDES, f"fitting-{MASKED}")
         for side in SIDES:
             for suffix in (".data", ".offsets"):
                 (work / f"{side}-fitting-{MASKED}{suffix}").replace(work / f"{side}-{MASKED}{suffix}")
+
+    def augmentation_limits(self) -> tuple[int, int] | None:
+        """The labels that no side of a pair may exceed by added stand-ins; None if there is no limit."""
+        given = [[limit for limit in (maximum, self.room) if limit is not None] for maximum in self.maximum]
+        if not self.protect or not any(given):
+            return None
+        return min(given[0], default=LONGEST), min(given[1], default=LONGEST)
 
     def encode(
         self, values: Sequence[Sequence[str]], encoders: Encoders, counts: Counter[tuple[str, str]]
@@ -115,18 +121,25 @@ class Encoding(Schema):
 
     def left_out(self, work: Path) -> Array:
         """The pairs with a side of more labels than a network is given, unless a maximum says otherwise."""
+        return self.too_long([LabelStore(work / f"{side}-values").lengths() for side in SIDES])
+
+    def too_long(self, lengths: Sequence[Array]) -> Array:
+        """The same by the lengths of both sides."""
         limits = [np.inf if maximum is not None else LONGEST for maximum in self.maximum]
-        lengths = [LabelStore(work / f"{side}-values").lengths() for side in SIDES]
         return np.flatnonzero((lengths[0] > limits[0]) | (lengths[1] > limits[1]))
 
     def example(self, work: Path, sample: int) -> str:
-        source, reference = (int(LabelStore(work / f"{side}-values").lengths()[sample]) for side in SIDES)
+        source, reference = (len(LabelStore(work / f"{side}-values")[sample]) for side in SIDES)
         text = TextStore(work / "source-texts").text(sample)
         return f"pair {sample + 1:,}, of {source:,} and {reference:,} labels ({text[:EXCERPT]}...)"
 
     def lengths(self, stores: Sequence[Store], items: Array) -> Array:
         """[n, 2] labels of source and reference, start and end included."""
-        return np.stack([store.lengths(items) for store in stores], axis=1)
+        lengths = np.empty((len(items), len(stores)), np.int32)
+        for start in range(0, len(items), CHUNK):  # offsets take more memory than lengths
+            chosen = items[start : start + CHUNK]
+            lengths[start : start + CHUNK] = np.stack([store.lengths(chosen) for store in stores], axis=1)
+        return lengths
 
     def batch(self, stores: Sequence[Store], items: Array) -> Batch:
         source, target = (store.gather(items) for store in stores)
