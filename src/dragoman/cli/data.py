@@ -1,4 +1,4 @@
-"""dragoman data: check, clean and split a corpus, or download one."""
+"""dragoman data: check, clean, split and prepare a corpus, or download one."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from rich.markup import escape
 
 from dragoman.cli.options import ReadingOptions, Shares, hint, is_quiet, new_table, shares_of, with_reading_options
 from dragoman.cli.options import console as new_console
+from dragoman.cli.prepare import prepare
 from dragoman.errors import ConfigurationError, DragomanError
 from dragoman.wording import counted
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 ENOUGH_TO_JUDGE = 1000  # pairs needed to tell the two languages apart
 
-app = typer.Typer(help="Check, clean and split a corpus, or download one.", no_args_is_help=True)
+app = typer.Typer(help="Check, clean, split and prepare a corpus, or download one.", no_args_is_help=True)
 
 Files = Annotated[
     list[str],
@@ -205,6 +206,9 @@ def split_corpus(
         console.print(warning, style="yellow", highlight=False, markup=False, soft_wrap=True)
     command = shlex.join(["dragoman", "train", str(out), "--out", "model"])
     hint(console, f"Next: {command}")
+
+
+app.command("prepare")(prepare)
 
 
 @app.command("get")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from dragoman.data.parallel_preparation import NAME as PREPARED
 from dragoman.data.source import Source
 from dragoman.data.splits import PARTS, unusual_parts
-from dragoman.errors import ConfigurationError, DataError
+from dragoman.errors import ConfigurationError, DataError, FileFormatError
 from dragoman.tasks.configuration import DataSettings, TrainingConfiguration
 from dragoman.tasks.task import find_task
 from dragoman.wording import counted
@@ -19,6 +21,7 @@ CALLED = {  # what files of a part are called, at the end of their names
     "validation": ("validation", "valid", "dev"),
     "testing": ("testing", "test"),
 }
+FREE = ("files", "languages")  # settings that a prepared folder does not decide
 FEWEST = 10  # training pairs that a new model is trained on
 FEW = 1000  # training pairs below which a new model is warned of
 
@@ -115,18 +118,22 @@ def few_pairs(counts: Mapping[str, int]) -> list[str]:
 
 
 def with_parts(settings: DataSettings, counts: Mapping[str, int]) -> DataSettings:
-    """Update the data settings of a folder of parts: split `given`, and the actual shares."""
+    """Update the data settings of a folder of parts: split `given`, the actual shares, how it was prepared."""
     if settings.split != "given":
         return settings
     total = sum(counts.values())
     shares = tuple(counts[name] / total for name in PARTS)
+    if notes := prepared_notes(settings.files[0]):
+        before = type(settings)(**notes["settings"])
+        names = [name for name in type(settings).model_fields if name not in FREE or getattr(settings, name) is None]
+        settings = settings.model_copy(update={name: getattr(before, name) for name in names} | {"split": "given"})
     return settings.model_copy(update={"shares": shares})
 
 
 def warnings_of(settings: DataSettings, counts: Mapping[str, int], samples: str = "pairs") -> list[str]:
     """What a user should know about the sizes of the parts before training."""
     if settings.split == "given":
-        if not Path(settings.files[0]).is_dir():
+        if not _has_part_files(settings.files[0]):
             empty_parts = [name for name in PARTS if not counts[name]]
             return [f"the {name} part is empty: {consequence(name, samples)}" for name in empty_parts]
         empty = {name: part_path(settings.files[0], name) for name in PARTS if not counts[name]}
@@ -138,6 +145,26 @@ def warnings_of(settings: DataSettings, counts: Mapping[str, int], samples: str 
         f"{part.what}{'' if counts[name] else f': {consequence(name, samples)}'}. {part.advice}"
         for name, part in found.items()
     ]
+
+
+def is_prepared(folder: str) -> bool:
+    """Whether a folder was written by `dragoman data prepare`."""
+    return (Path(folder) / PREPARED).is_file()
+
+
+def prepared_notes(folder: str) -> dict[str, Any]:
+    """What a prepared folder says about its preparation: digest, teaching, settings; empty for other folders."""
+    if not is_prepared(folder):
+        return {}
+    try:
+        notes = json.loads((Path(folder) / PREPARED).read_text(encoding="utf-8"))
+        return {"digest": str(notes["digest"]), "teaching": notes["teaching"], "settings": {**notes["settings"]}}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise FileFormatError(f"{Path(folder) / PREPARED} cannot be read: {error!r}; prepare the pairs again") from None
+
+
+def _has_part_files(folder: str) -> bool:
+    return Path(folder).is_dir() and not is_prepared(folder)
 
 
 def part_path(folder: str, name: str) -> Path:
@@ -168,7 +195,9 @@ def check_validation(settings: TrainingConfiguration, counts: Mapping[str, int])
     names = [name for name, needs in needing.items() if needs]
     if not names:
         return
-    if settings.data.split == "given" and not Path(settings.data.files[0]).is_dir():
+    if settings.data.split == "given" and is_prepared(settings.data.files[0]):
+        remedy = "prepare the pairs with a larger second share (dragoman data prepare --shares)"
+    elif settings.data.split == "given" and not Path(settings.data.files[0]).is_dir():
         remedy = "name another file as data.validation"
     elif settings.data.split == "given":
         samples = find_task(settings.task).samples

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
+from dragoman.data.addresses import is_address
 from dragoman.data.builtin import NAMES, BuiltIn, built_in
 from dragoman.data.cache import cached_dataset, file_digest
 from dragoman.data.dataset import Dataset
@@ -23,7 +24,7 @@ from dragoman.data.splits import Splitting
 from dragoman.data.tokenizer import Tokenizer
 from dragoman.data.toys import Task
 from dragoman.errors import ConfigurationError, DataError
-from dragoman.tasks.parts import files_of, is_folder, refuse_splitting
+from dragoman.tasks.parts import files_of, is_folder, is_prepared, refuse_splitting
 from dragoman.tasks.translation.settings import PairData
 
 Pair = tuple[str, str]
@@ -77,13 +78,17 @@ class Corpus:
 
 
 def open_corpus(settings: PairData, given: Mapping[str, Any] | None = None) -> Corpus:
-    """The files of the settings, a folder of parts, or a corpus that comes with Dragoman, by its name.
+    """The files of the settings, a folder of parts or of prepared pairs, or a corpus of Dragoman's own, by its name.
 
     given  the data settings that the user gave, without those of the recipe
     """
     if not settings.files:
         raise ConfigurationError("data.files names no file; give files of sentence pairs, or a built-in corpus")
     if is_folder(settings):
+        if is_prepared(settings.files[0]):
+            from dragoman.tasks.translation.prepared import open_prepared
+
+            return open_prepared(settings, given or {})
         refuse_splitting(settings.files[0], given or {})
         return _open_folder(settings.model_copy(update={"split": "given"}))
     built_ins = [name for name in settings.files if name in NAMES and not Path(name).exists()]
@@ -105,6 +110,8 @@ def open_corpus(settings: PairData, given: Mapping[str, Any] | None = None) -> C
             "training reads the pairs more than once, so they cannot come from standard input; save them to a file"
         )
     for file in files:
+        if is_address(file.name):
+            raise DataError(f"{file.name} is read once: dragoman data prepare {file.name} --out pairs; train on pairs")
         if not Path(file.name).exists():
             raise DataError(f"{file.name} does not exist; check the path")
     digest = _digest([file_digest(Path(file.name)) for file in files], settings, settings.files)
