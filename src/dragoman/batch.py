@@ -162,6 +162,11 @@ class Batch:
         return cls(labels, offsets, source=source)
 
     @classmethod
+    def empty(cls) -> Batch:
+        """No sequences at all."""
+        return cls(np.zeros(0, np.int32), np.zeros(1, np.int64))
+
+    @classmethod
     def rows(cls, x: Array, targets: Array | None = None) -> Batch:
         """Each row of x [N, d] a sample of its own, with its target."""
         return cls(x, np.arange(len(x) + 1), targets)

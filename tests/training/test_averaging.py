@@ -48,6 +48,7 @@ def test_the_formula_of_the_first_steps_by_hand() -> None:
     training.step.differentiate = lambda batch, key: (  # type: ignore[method-assign]
         LossIndex().evaluate(Perceptrons(3, 2), batch),
         np.zeros(2),
+        0,
     )
     supply, found = iter(training.batches), []
     for _ in range(3):

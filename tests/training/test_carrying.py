@@ -69,12 +69,13 @@ def test_a_training_step_leaves_its_states_to_the_next_on_any_number_of_threads(
 def test_an_epoch_begins_with_0() -> None:
     step = steps(1)
     before = step.carried
-    begun = carried_states(step.network, batches(PIECE)[0], before)
+    assert before is not None
+    begun = carried_states(step.network, False, len(before), before)
     assert begun is not None
     assert begun is not before
     assert not any(array.any() for array in begun.arrays().values())
-    assert carried_states(step.network, batches(PIECE)[1], before) is before
-    assert carried_states(step.network, replace(batches(PIECE)[1], continues=None), before) is None
+    assert carried_states(step.network, True, len(before), before) is before
+    assert carried_states(step.network, None, len(before), before) is None
 
 
 def test_a_checkpoint_keeps_the_states() -> None:

@@ -233,9 +233,9 @@ def test_a_gradient_that_explodes_is_found_before_theta_moves(tmp_path: Path, mo
     differentiate = broken.step.differentiate
 
     def exploding_gradient(*given: Any) -> Any:
-        loss, gradient = differentiate(*given)
+        loss, gradient, tokens = differentiate(*given)
         gradient[1] = np.inf
-        return loss, gradient
+        return loss, gradient, tokens
 
     monkeypatch.setattr(broken.step, "differentiate", exploding_gradient)
     with pytest.raises(NonFiniteError, match=r"step 6: the norm of the gradient is inf.*checkpoint is step-00000005"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import signal
 import sys
 import warnings
@@ -31,6 +32,7 @@ from dragoman.cli.serve import serve
 from dragoman.cli.streams import OutputError, UnreadOutput, discard_output, prepare_streams
 from dragoman.cli.train import train
 from dragoman.cli.translate import translate
+from dragoman.distributed import is_one_of_several
 from dragoman.errors import ConfigurationError, DragomanError, DragomanWarning
 
 HELP = {"help_option_names": ["-h", "--help"]}
@@ -124,8 +126,13 @@ def _run() -> None:
             raise
         if isinstance(error, OutputError):
             discard_output()
-        typer.echo(f"dragoman: {error}", err=True)
+        typer.echo(f"dragoman{_rank()}: {error}", err=True)
         sys.exit(2)
+
+
+def _rank() -> str:
+    """Which of several processes speaks."""
+    return f" (rank {os.environ['RANK']})" if is_one_of_several() else ""
 
 
 @contextmanager

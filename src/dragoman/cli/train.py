@@ -25,7 +25,9 @@ from dragoman.cli.options import (
     with_reading_options,
 )
 from dragoman.cli.quality import print_quality
+from dragoman.distributed import joined
 from dragoman.errors import ConfigurationError
+from dragoman.ranks import current
 from dragoman.wording import counted
 
 if TYPE_CHECKING:
@@ -73,6 +75,9 @@ def train(
     accuracy: Annotated[float | None, typer.Option(help="Stop at this training accuracy.")] = None,
     patience: Annotated[int | None, typer.Option(help="Stop after this many evaluations without improvement.")] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads; default: the number of cores.")] = None,
+    sharded_optimizer: Annotated[
+        bool, typer.Option("--sharded-optimizer", help="Under torchrun: each process keeps a share of the moments.")
+    ] = False,
     seed: Annotated[int | None, typer.Option(help="Random seed.")] = None,
     shares: Shares = None,
     start: Annotated[
@@ -109,6 +114,7 @@ def train(
         "recipe": recipe,
         "seed": seed,
         "threads": threads,
+        "sharded_optimizer": sharded_optimizer or None,
         "data": {
             **reading.settings(any_columns=task == "forecasting"),
             "shares": shares_of(shares),
@@ -127,7 +133,8 @@ def train(
         "start": {"model": start, "replay": replay, "train": part},
     }
     given, asked = read_settings(files, merged(given_only(options), read_assignments(assignments or [])))
-    code = _train(given, asked, console())
+    with joined() as ranks:
+        code = _train(given, asked, console(quiet=not ranks.first))
     if code:
         raise typer.Exit(code)
 
@@ -163,7 +170,7 @@ def _train(given: Settings, asked: TrainingConfiguration, screen: Console) -> in
 
     keep_freed_memory()
     out = Path(asked.out)
-    progress, interrupts = TrainingProgress(screen, is_quiet()), Interrupts()
+    progress, interrupts = TrainingProgress(screen, is_quiet() or screen.quiet), Interrupts()
     try:
         model, outcome = train_model(given, out, progress, interrupts, progress.tell, asked)
     finally:
@@ -177,7 +184,7 @@ def _train(given: Settings, asked: TrainingConfiguration, screen: Console) -> in
         _print_compared(ended["compared"], screen)
     if not outcome.finished:
         hint(screen, "Run the same command again to resume.")
-    elif outcome.records:
+    elif outcome.records and current().first:
         print_quality(model, screen)
     hint(screen, "Next:", *(f"  {command}" for command in find_task(asked.task).next_commands(out)))
     return 0 if outcome.finished else 128 + (interrupts.signal or signal.SIGINT)

@@ -11,6 +11,7 @@ import numpy as np
 from dragoman.batch import Batch
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Array
+from dragoman.ranks import current
 
 POOL = 1 << 15  # samples sorted by length at a time: enough for even batches, few enough to stay random
 
@@ -55,22 +56,28 @@ class Batching:
 
 
 def plan_epoch(lengths: Array, batching: Batching, seed: int, epoch: int) -> list[Array]:
-    """Return the samples of every batch of an epoch, determined by seed and epoch."""
+    """Return the samples of every batch of an epoch, determined by seed and epoch.
+
+    All batches are views of one array: 4 bytes for each sample and 112 for each batch, with `tokens` 8 bytes for each
+    sample more while the plan is made.
+    """
     rng = np.random.default_rng([seed, epoch])
-    order = rng.permutation(len(lengths))
+    order = np.arange(len(lengths), dtype=np.int32 if len(lengths) < 2**31 else np.int64)
+    rng.shuffle(order)
     if batching.grouped:
-        pools = [order[start : start + POOL] for start in range(0, len(order), POOL)]
-        # stable sorting keeps the random order among samples of equal length
-        order = np.concatenate([pool[np.lexsort(lengths[pool].T)] for pool in pools] or [order])
+        for start in range(0, len(order), POOL):
+            pool = order[start : start + POOL]
+            # stable sorting keeps the random order among samples of equal length
+            pool[:] = pool[np.lexsort(lengths[pool].T)]
         if not batching.keep_remainder and len(order):  # otherwise the longest would always be dropped
             order = np.roll(order, rng.integers(len(order)))
-    batches = list(_cut(order, lengths.sum(axis=1), batching, batching.factor(epoch)))
+    batches = list(_cut(order, lengths, batching, batching.factor(epoch)))
     if batching.grouped:
         batches = [batches[i] for i in rng.permutation(len(batches))]
     return batches
 
 
-def _cut(order: Array, sizes: Array, batching: Batching, factor: float) -> Iterator[Array]:
+def _cut(order: Array, lengths: Array, batching: Batching, factor: float) -> Iterator[Array]:
     if batching.tokens is None:
         size = max(1, round(batching.samples * factor))
         for start in range(0, len(order), size):
@@ -79,7 +86,10 @@ def _cut(order: Array, sizes: Array, batching: Batching, factor: float) -> Itera
                 yield batch
         return
     budget = batching.tokens * factor
-    ends = np.cumsum(sizes[order])
+    ends = np.empty(len(order), np.int64)
+    for first in range(0, len(order), POOL):
+        ends[first : first + POOL] = lengths[order[first : first + POOL]].sum(axis=1)
+    np.cumsum(ends, out=ends)
     start, before = 0, 0
     while start < len(order):
         stop = max(start + 1, int(np.searchsorted(ends, before + budget, side="right")))
@@ -89,7 +99,10 @@ def _cut(order: Array, sizes: Array, batching: Batching, factor: float) -> Itera
 
 
 class BatchStream:
-    """An endless iterator over batches, epoch after epoch. Its state is seed, epoch and position."""
+    """An endless iterator over batches, epoch after epoch. Its state is seed, epoch and position.
+
+    Where several ranks train together, each gets its part of every batch, and reads no other samples.
+    """
 
     def __init__(self, samples: Samples, batching: Batching, seed: int = 0, epoch: int = 0, position: int = 0) -> None:
         if not len(samples):
@@ -99,6 +112,7 @@ class BatchStream:
         self.seed = seed
         self.epoch = epoch
         self.position = position
+        self.ranks = current()
         self._lengths = samples.lengths()
         self._plan = self._make_plan()
 
@@ -126,10 +140,17 @@ class BatchStream:
             self._plan = self._make_plan()
         items = self._plan[self.position]
         self.position += 1
-        return self._batch(items)
+        own = self.ranks.own(self._sizes(items)) if self.ranks.size > 1 else slice(0, len(items))
+        return self._batch(items, own) if own.start < own.stop else Batch.empty()
 
-    def _batch(self, items: Array) -> Batch:
-        return self.samples.batch(items)
+    def _sizes(self, items: Array) -> Array:
+        """About how much work the samples are: see `Batch.shards`."""
+        lengths = self._lengths[items]
+        return lengths[:, 0] + 4.0 * lengths[:, 1] if lengths.shape[1] > 1 else lengths[:, 0]
+
+    def _batch(self, items: Array, own: slice) -> Batch:
+        """Make this rank's part of a batch."""
+        return self.samples.batch(items[own])
 
     def seek(self, seed: int, epoch: int, position: int) -> None:
         """Continue from a saved `state`."""

@@ -85,8 +85,8 @@ class WindowStream(BatchStream):
         self._shift = int(rng.integers(room + 1))
         return super()._make_plan()
 
-    def _batch(self, items: Array) -> Batch:
-        return self.samples.windows(self._shift + self.samples.context * items)
+    def _batch(self, items: Array, own: slice) -> Batch:
+        return self.samples.windows(self._shift + self.samples.context * items[own])
 
 
 class TrackStream(BatchStream):
@@ -106,8 +106,11 @@ class TrackStream(BatchStream):
         self._shift = int(rng.integers(part.predicted - self.tracks * steps * c + 1))
         return [np.arange(self.tracks) * steps + t for t in range(steps)]
 
-    def _batch(self, items: Array) -> Batch:
-        found = self.samples.windows(self._shift + self.samples.context * items)
+    def _sizes(self, items: Array) -> Array:
+        return np.ones(len(items))
+
+    def _batch(self, items: Array, own: slice) -> Batch:
+        found = self.samples.windows(self._shift + self.samples.context * items[own])
         return replace(found, continues=self.position > 1)
 
 

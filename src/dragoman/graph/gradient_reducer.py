@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
-from collections.abc import Callable
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
@@ -18,10 +18,10 @@ SMALL = 1 << 11  # elements; smaller parameters are written at the end
 class Bucket:
     """The gradient of one parameter, and the derivatives that every pass has pushed for it."""
 
-    __slots__ = ("left", "pushed", "rounds", "small", "view")
+    __slots__ = ("left", "parameter", "pushed", "rounds", "small", "view")
 
-    def __init__(self, view: Array, passes: int) -> None:
-        self.view, self.small = view, view.size <= SMALL
+    def __init__(self, parameter: int, view: Array, passes: int) -> None:
+        self.parameter, self.view, self.small = parameter, view, view.size <= SMALL
         self.pushed: list[deque[Array | DeferredGradient]] = [] if self.small else [deque() for _ in range(passes)]
         self.rounds = 0  # rounds that are written; round i is the i-th derivative of every pass
         self.left = 0  # pieces of the current round that are still being written
@@ -90,11 +90,20 @@ class GradientReducer:
     """
 
     def __init__(
-        self, views: dict[int, Array], passes: int = 1, pause: Callable[[], AbstractContextManager[Any]] = nullcontext
+        self,
+        views: dict[int, Array],
+        passes: int = 1,
+        pause: Callable[[], AbstractContextManager[Any]] = nullcontext,
+        written: Callable[[int], None] = lambda parameter: None,
     ) -> None:
-        """views: of the gradient, by the id of the parameter; pause: a context entered while a thread waits"""
-        self.passes, self._pause, self._lock = passes, pause, threading.Lock()
-        self._places = {number: Bucket(view, passes) for number, view in views.items()}
+        """views   of the gradient, by the id of the parameter
+        pause   a context entered while a thread waits
+        written called with the id of a large parameter whose gradient is complete, where the passes have said how
+                many derivatives of it will come (`expect`)
+        """
+        self.passes, self._pause, self._lock, self._written = passes, pause, threading.Lock(), written
+        self._expected: list[Counter[int]] = []  # of each pass that has said so: derivatives by parameter
+        self._places = {number: Bucket(number, view, passes) for number, view in views.items()}
         self._small: list[list[tuple[Bucket, Array | DeferredGradient]]] = [[] for _ in range(passes)]
         self._ready: SimpleQueue[Chunk | None] = SimpleQueue()
         self._going, self._unwritten, self._waiting = passes, 0, 0
@@ -109,6 +118,18 @@ class GradientReducer:
         with self._lock:
             self._not_begun -= 1
 
+    def expect(self, derivatives: Counter[int]) -> None:
+        """Note how many derivatives of each parameter (its id) a pass is going to push."""
+        with self._lock:
+            self._expected.append(derivatives)
+
+    def _report(self, place: Bucket) -> None:
+        """Tell that a gradient is complete, as soon as that is known."""
+        if len(self._expected) == self.passes and place.rounds == max(
+            derivatives[place.parameter] for derivatives in self._expected
+        ):
+            self._written(place.parameter)
+
     def push(self, number: int, parameter: Tensor, delta: Array | DeferredGradient) -> None:
         place = self._places.get(id(parameter))
         if place is None:
@@ -118,6 +139,7 @@ class GradientReducer:
             return
         if self.passes == 1:
             place.write_alone(delta)
+            self._report(place)
             return
         with self._lock:
             place.pushed[number].append(delta)
@@ -178,10 +200,13 @@ class GradientReducer:
         with self._lock:
             place.left -= 1
             self._unwritten -= 1
-            if not place.left:
+            complete = not place.left
+            if complete:
                 place.end_round()
                 self._offer(place)
             self._end_if_done()
+        if complete:
+            self._report(place)
 
     def finish(self) -> None:
         """Finish a pass: write queued pieces until all passes have finished and the queue is empty."""
@@ -229,6 +254,13 @@ class ShardWriter:
 
     def push(self, parameter: Tensor, delta: Array | DeferredGradient) -> None:
         self.gradient_reducer.push(self.number, parameter, delta)
+
+    def push_all(self, derivatives: Iterable[tuple[Tensor, Array | DeferredGradient]]) -> None:
+        """Push all derivatives of the pass, so that a gradient is known to be complete before the last is written."""
+        all_of_them = list(derivatives)
+        self.gradient_reducer.expect(Counter(id(parameter) for parameter, _ in all_of_them))
+        for parameter, delta in all_of_them:
+            self.push(parameter, delta)
 
     def __enter__(self) -> ShardWriter:
         self.gradient_reducer.begin()

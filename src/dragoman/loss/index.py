@@ -218,8 +218,7 @@ class LossIndex:
         if type(self.error) is CrossEntropy:
             found = fused_step.differentiate(network, batch, run or ForwardContext(), self.error, total)
             if found is not None:
-                for parameter, delta in found[2]:
-                    share.push(parameter, delta)
+                share.push_all(found[2])
                 return found[0], found[1]
         if isinstance(self.error, CrossEntropy) and isinstance(network, Layered):
             error, hits = self.error.of_layer(*network.before_output(batch, run), batch, total)

@@ -32,6 +32,7 @@ class Optimizer(ABC):
         self.t = 0
         self.age = 0
         self.moments: dict[str, Array] = {}
+        self.span: slice | None = None  # the part of theta whose moments are kept, and which is updated; None: all
         self._segments: list[slice] | None = None
 
     @abstractmethod
@@ -40,13 +41,16 @@ class Optimizer(ABC):
 
     def restore(self, theta: Theta, t: int, age: int, moments: dict[str, Array]) -> None:
         """Restore the state of a checkpoint."""
-        self.t, self.age, self.moments = t, age, moments
+        whole = slice(None) if self.span is None else self.span
+        self.t, self.age = t, age
+        self.moments = {name: moment[whole].copy() if self.span else moment for name, moment in moments.items()}
         self._segments = theta.trainable()
 
     def make_moments(self, theta: Theta) -> None:
         """Create zero moments, if there are none yet."""
         if not self.moments:
-            self.moments = {name: np.zeros_like(theta.values) for name in self.moment_names}
+            values = theta.values if self.span is None else theta.values[self.span]
+            self.moments = {name: np.zeros_like(values) for name in self.moment_names}
 
     def apply(self, theta: Array, gradient: Array, rate: float, *moments: Array, factor: float = 1.0) -> None:
         """Change one segment of theta and its moments in place. The gradient is multiplied by `factor`."""
@@ -67,12 +71,21 @@ class Optimizer(ABC):
         self.t += 1
         self.age += 1
 
+        start = 0 if self.span is None else self.span.start
+
         def sweep(part: slice) -> None:
-            moments = [self.moments[name][part] for name in self.moment_names]
+            kept = slice(part.start - start, part.stop - start)
+            moments = [self.moments[name][kept] for name in self.moment_names]
             self.apply(theta.values[part], gradient[part], rate, *moments, factor=factor)
 
-        for _ in each(sweep, parts_of(segments)):
+        for _ in each(sweep, parts_of(segments if self.span is None else within(segments, self.span))):
             pass
+
+
+def within(segments: list[slice], span: slice) -> list[slice]:
+    """The parts of segments that lie within a span."""
+    found = [slice(max(each.start, span.start), min(each.stop, span.stop)) for each in segments]
+    return [each for each in found if each.start < each.stop]
 
 
 def parts_of(segments: list[slice]) -> list[slice]:

@@ -173,6 +173,7 @@ class TrainingConfiguration(Configuration):
     seed: int = Field(default=0, ge=0, lt=2**63)
     out: str = "model"
     threads: Positive | None = None
+    sharded_optimizer: bool = False
     data: SerializeAsAny[DataSettings] = DataSettings()
     network: SerializeAsAny[Configuration] = TransformerSettings()
     loss: LossSettings = LossSettings()
@@ -202,10 +203,14 @@ def _inside(kind: type[Configuration]) -> dict[str, type[Configuration]]:
 
 def resolved(path: Path) -> TrainingConfiguration:
     """A configuration that a training saved: a missing setting is None, whatever its recipe says."""
-    saved = read_toml(path)
+    return whole_configuration(read_toml(path), str(path))
+
+
+def whole_configuration(saved: Settings, where: str) -> TrainingConfiguration:
+    """A configuration in which everything was decided."""
     task = find_task(saved.get("task", DEFAULT))
     _one_of("architecture", saved.get("architecture", "transformer"), task.architectures)
-    return _whole(saved, str(path))
+    return _whole(saved, where)
 
 
 def configuration(given: Mapping[str, Any], where: str = "the settings") -> TrainingConfiguration:

@@ -11,6 +11,7 @@ from dragoman.data.batching import BatchStream
 from dragoman.data.dataset import Dataset
 from dragoman.errors import ConfigurationError
 from dragoman.networks import Configuration
+from dragoman.ranks import current
 from dragoman.tasks.configuration import Settings, TrainingConfiguration, configuration, merged
 from dragoman.tasks.model import ModelMetadata
 from dragoman.tasks.planning import Speed, measure
@@ -23,7 +24,14 @@ LONGEST_WARM_UP = 1000
 SMALLER = {"large": "medium", "medium": "small"}
 PATHS = ("start.model", "start.vectors.source", "start.vectors.target")
 RENAMED = ("files", "languages")  # of the data: names of what stays the same
-MAY_CHANGE = ("out", "threads", "stopping", "checkpoints", "progress")  # when a training is resumed
+MAY_CHANGE = (
+    "out",
+    "threads",
+    "sharded_optimizer",
+    "stopping",
+    "checkpoints",
+    "progress",
+)  # when a training is resumed
 
 
 def choose_size(given: Mapping[str, Any], dataset: Dataset, base: ModelMetadata | None) -> TrainingConfiguration:
@@ -79,11 +87,16 @@ def plan_schedule(
     warm_up = min(LONGEST_WARM_UP, whole // 10) if optimizer.warm_up is None else optimizer.warm_up
     decided = settings.model_copy(
         update={
-            "threads": settings.threads or physical_cores(),
+            "threads": settings.threads or threads_per_rank(),
             "optimizer": optimizer.model_copy(update={"schedule_steps": whole, "warm_up": warm_up}),
         }
     )
     return decided, speed
+
+
+def threads_per_rank() -> int:
+    """The cores of this machine, shared by its ranks."""
+    return max(1, physical_cores() // current().local_size)
 
 
 def _fitting_size(

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.data.dataset import Dataset
+from dragoman.errors import DataError
 from dragoman.networks.sizes import check_memory
+from dragoman.ranks import current
 from dragoman.tasks import decisions
 from dragoman.tasks import model as directory_of
 from dragoman.tasks import parts as parts_of
-from dragoman.tasks.configuration import TrainingConfiguration, merged, resolved
+from dragoman.tasks.configuration import TrainingConfiguration, merged, resolved, whole_configuration
 from dragoman.tasks.model import DamagedMetadataError, DataMetadata, ModelMetadata, count_parameters
 from dragoman.tasks.planning import VECTORS, Speed
 from dragoman.tasks.restoring import check_same_samples, other_data
@@ -44,7 +46,8 @@ class Preparation:
     ) -> None:
         self.task = find_task(asked.task)
         self.given, self.asked, self.out, self.watch, self.tell = given, asked, out, watch, tell
-        self.latest = None if out is None else Checkpoints(out / "checkpoints").named("latest")
+        self.ranks = current()
+        self.latest = self._of_first(lambda: None if out is None else Checkpoints(out / "checkpoints").named("latest"))
         self.speed: Speed | None = None
         self.damaged: str | None = None
         self._check_asked()
@@ -52,10 +55,12 @@ class Preparation:
         if self.saved is not None:
             self.asked = self.task.resumed(self.asked, self.saved)
         start = self.asked.start.model
-        self.base = None if start is None else self.task.load(Path(start))
-        self.corpus = self.task.open_corpus(self.task.data_settings(self.asked, self.base), given.get("data"))
-        self.dataset, replayed = self._dataset()
-        self.settings = self._decided()
+        with self.ranks.in_turn():
+            self.base = None if start is None else self.task.load(Path(start))
+            self.corpus = self.task.open_corpus(self.task.data_settings(self.asked, self.base), given.get("data"))
+            self.dataset, replayed = self._dataset()
+        self._check_same_data()
+        self.settings = self._shared(self._decided if self.ranks.first else None)
         if self.base is not None:
             kept = self.settings.start.model_copy(update={"replay": replayed})
             self.settings = self.settings.model_copy(update={"start": kept})
@@ -71,7 +76,28 @@ class Preparation:
 
     def _saved(self) -> TrainingConfiguration | None:
         path = None if self.out is None else self.out / "configuration.toml"
-        return None if path is None or not path.exists() else resolved(path)
+        if not self._of_first(lambda: path is not None and path.exists()):
+            return None
+        return self._shared(None if path is None else lambda: resolved(path))
+
+    # What the first rank knows: the others need not see the model directory, and decide nothing
+
+    def _of_first(self, found: Callable[[], Any]) -> Any:
+        return self.ranks.share(found() if self.ranks.first else None)
+
+    def _shared(self, made: Callable[[], TrainingConfiguration] | None) -> TrainingConfiguration:
+        own = made() if made is not None and self.ranks.first else None
+        told = self.ranks.share(None if own is None else own.model_dump(mode="json", exclude_none=True))
+        return whole_configuration(told, "the settings of the first rank") if own is None else own
+
+    def _check_same_data(self) -> None:
+        digests = self.ranks.collect([self.corpus.digest, self.dataset.about["samples"]])
+        others = [str(rank) for rank, digest in enumerate(digests) if digest != digests[0]]
+        if others:
+            raise DataError(
+                f"{self.corpus.name}: rank {others[0]} reads other data than the first rank; copy the same files to "
+                "every machine, and install the same versions there"
+            )
 
     # The data
 
@@ -202,6 +228,7 @@ class Preparation:
             f"{self.network.count():,} parameters ({s.network.summary()}), recipe {s.recipe}, "
             f"{f'about {steps}{again}' if decisions.planned_by_budget(s) else f'at most {steps}'}, "
             f"{counted(s.threads or 1, 'thread')}"
+            f"{f' on each of {self.ranks.size} ranks' if self.ranks.size > 1 else ''}"
         )
         if self.latest is not None:
             self.tell(f"resuming from {self.latest}")

@@ -13,6 +13,7 @@ import numpy as np
 from dragoman.engines.compute import fast_compute
 from dragoman.graph import Array
 from dragoman.networks import Network
+from dragoman.ranks import current
 from dragoman.tasks import components, decisions, golden
 from dragoman.tasks import model as directory_of
 from dragoman.tasks.configuration import TrainingConfiguration, configuration
@@ -41,7 +42,9 @@ def train_model(
     tell   is called with what is decided before training begins
     asked  the configuration that the settings make, if they were validated before
     """
-    with locked(out), fast_compute(tell=tell):
+    if not current().first:  # only the first rank writes and speaks
+        watch, tell = Callback(), lambda text: None
+    with locked(out if current().first else None), fast_compute(tell=tell):
         return ModelTraining(given, out, watch or Callback(), interrupts or Interrupts(), tell, asked).run()
 
 
@@ -58,7 +61,8 @@ class ModelTraining:
         asked: TrainingConfiguration | None = None,
     ) -> None:
         prepared = Preparation(given, asked or configuration(given), out, watch, tell)
-        self.out, self.watch, self.interrupts = out, watch, interrupts
+        self.ranks = current()
+        self.out, self.watch, self.interrupts = out if self.ranks.first else None, watch, interrupts
         self.settings, self.dataset, self.base = prepared.settings, prepared.dataset, prepared.base
         self.network, self.speed, self.damaged = prepared.network, prepared.speed, prepared.damaged
         self.task = prepared.task
@@ -120,6 +124,7 @@ class ModelTraining:
             self._saving(),
             self.interrupts.reason,
             Workers(s.threads or 1),
+            sharded=s.sharded_optimizer,
             evaluate_first=self.base is not None,
             plan=self._plan(),
         )
@@ -127,7 +132,7 @@ class ModelTraining:
     def _saving(self) -> Saving:
         s, out = self.settings.checkpoints, self.out
         if out is None:
-            return Saving(on_best=self._keep)
+            return Saving(every=60 * s.minutes, on_best=self._keep if self.ranks.first else lambda network: None)
         checkpoints = Checkpoints(out / "checkpoints", max(s.keep, s.average))
         checkpoints.prepare()
         return Saving(checkpoints, 60 * s.minutes, History(out / "history.jsonl"), self._keep)
@@ -165,11 +170,13 @@ class ModelTraining:
     def _average_checkpoints(self, training: Training) -> None:
         """Average the last checkpoints, and keep the result if its validation score is the best."""
         checkpoints, validation = training.saving.checkpoints, training.validation
-        if checkpoints is None or validation is None:
+        if not self.ranks.share(checkpoints is not None) or validation is None:
             return
-        places = checkpoints.steps()[-self.settings.checkpoints.average :]
-        self.network.theta.assign(average(places, "theta" if training.step.average is None else "average"))
-        found = validation.evaluate(self.network, training.workers)
+        places = [] if checkpoints is None else checkpoints.steps()[-self.settings.checkpoints.average :]
+        if checkpoints is not None:
+            self.network.theta.assign(average(places, "theta" if training.step.average is None else "average"))
+        self.ranks.broadcast(self.network.theta.values)
+        found = validation.evaluate(self.network, training.workers, self.ranks)
         scores = validation.scores(self.network) if validation.scores else {}
         better = validation.score(found, scores) > training.progress.best_score
         verdict = (
@@ -178,12 +185,14 @@ class ModelTraining:
             else "not better than the best checkpoint, so it is dropped"
         )
         self.watch.notice(f"the mean of the last {len(places)} checkpoints: {found}; {verdict}")
-        if better:
+        if better and self.ranks.first:
             self._keep(self.network)
 
     def _settle(self, training: Training, outcome: Outcome) -> None:
         """Load the best weights, and write the results of training into the directory."""
-        self._take_best(training)
+        if self.ranks.first:
+            self._take_best(training)
+        self.ranks.broadcast(self.network.theta.values)
         summary: dict[str, Any] = {
             "steps": training.optimizer.t,
             "epochs": round(training.epochs_done, 3),

@@ -9,19 +9,35 @@ from dragoman.batch import Batch
 from dragoman.errors import FileFormatError
 from dragoman.graph import Array
 from dragoman.layers import CarriedStates
+from dragoman.ranks import Ranks
 
 PREFIX = "carried."  # of the names of states in a checkpoint
 
 
-def carried_states(network: Any, batch: Batch, before: CarriedStates | None) -> CarriedStates | None:
-    """The states that a batch begins with: those left by the batch before, 0 at a new beginning, None for batches
-    that have nothing to do with each other."""
-    if batch.continues is None:
+def carried_states(
+    network: Any, continues: bool | None, sequences: int, before: CarriedStates | None
+) -> CarriedStates | None:
+    """The states that a batch of so many sequences begins with: those left by the batch before, 0 at a new beginning,
+    None for batches that have nothing to do with each other (`Batch.continues`)."""
+    if continues is None:
         return None
-    if batch.continues and before is not None and len(before) == len(batch):
+    if continues and before is not None and len(before) == sequences:
         return before
-    found: CarriedStates = network.new_carried(len(batch))
+    found: CarriedStates = network.new_carried(sequences)
     return found
+
+
+def exchange_states(carried: CarriedStates | None, batch: Batch, ranks: Ranks) -> None:
+    """Let all ranks know the states that each has left of its part of a batch."""
+    if carried is None or ranks.size == 1:
+        return
+    arrays, own = carried.arrays(), slice(batch.first_sequence, batch.first_sequence + len(batch))
+    for array in arrays.values():
+        kept = array[own].copy()
+        array[:] = 0
+        array[own] = kept
+        ranks.sum(array)
+    carried.assign(arrays)
 
 
 def saved_states(carried: CarriedStates | None) -> dict[str, Array]:

@@ -24,14 +24,16 @@ from dragoman.graph import Array
 from dragoman.loss import Loss, LossIndex
 from dragoman.networks import Network
 from dragoman.optimization import Falling, LearnedRate, Optimizer, Plateau, Schedule
+from dragoman.ranks import Ranks, current
 from dragoman.training.averaging import averaged
 from dragoman.training.budget import BudgetPlan
 from dragoman.training.callback import Callback
 from dragoman.training.carrying import saved_states
 from dragoman.training.checkpoints import Checkpoints, check_finite
+from dragoman.training.placing import own_part
 from dragoman.training.progress import PrintedProgress
 from dragoman.training.record import History, Record, jump, overfitting
-from dragoman.training.resuming import check_saved, restore, state_of
+from dragoman.training.resuming import check_saved, restore, shared_checkpoint, state_of
 from dragoman.training.state import Progress, with_current_names
 from dragoman.training.step import StepSettings, TrainingStep
 from dragoman.training.stopping import Stopping, format_time
@@ -92,6 +94,8 @@ class Training:
     saving: Saving = field(default_factory=Saving)
     interrupted: Callable[[], str | None] = lambda: None  # the reason why training should stop now
     workers: Workers = field(default_factory=Workers)
+    ranks: Ranks = field(default_factory=current)
+    sharded: bool = False  # each rank keeps the moments of its share of theta only
     evaluate_first: bool = False  # evaluate the network before the first step, so that nothing worse is kept
     plan: BudgetPlan | None = None  # plans the number of steps by the clock, in place of `stopping.steps`
 
@@ -105,13 +109,16 @@ class Training:
             raise ConfigurationError("patience counts evaluations, but there is no validation part to evaluate")
         if self.stopping.epochs is not None and self.stream is None:
             raise ConfigurationError("epochs are counted by a BatchStream; limit other batches by steps or seconds")
-        self.step = TrainingStep(self.network, self.optimizer, self.loss_index, self.workers, self.settings)
+        self.step = TrainingStep(self.network, self.optimizer, self.loss_index, self.workers, self.settings, self.ranks)
+        if self.sharded and self.ranks.size > 1:
+            self.optimizer.span = self.ranks.spans(len(self.network.theta))[self.ranks.rank]
         if isinstance(self.schedule, LearnedRate):
             self.step.change = np.zeros_like(self.network.theta.values)
         if self.plan is not None:
             self.stopping = replace(self.stopping, steps=self.plan.steps)
         self.planned_schedule, self.reported_steps = self.schedule, self.stopping.steps or 0
-        self._began = self._saved = time.monotonic()
+        self._began, self._saved = time.monotonic(), 0.0
+        self._agreed: float | None = None  # what `now` says, where the clocks of several ranks must agree
         self._saved_step = -1
         self._overfitting_reported = False
 
@@ -123,8 +130,11 @@ class Training:
         Runs with one BLAS thread a thread and on the fastest engine; both are restored when it ends.
         """
         with fast_compute(tell=self.watch.notice):
+            self.ranks.broadcast(self.network.theta.values)  # another machine may have rounded the start differently
             self.resume()
-            self._began = self._saved = time.monotonic()
+            self._began = time.monotonic()
+            self._meet()
+            self._saved = self.now()
             outcome = Outcome()
             outcome.reason = (
                 self.progress.ended
@@ -174,7 +184,7 @@ class Training:
             batch = next(supply, None)
             if batch is None:
                 return
-            yield batch
+            yield batch if self.stream is not None else own_part(batch, self.ranks)
             if self._epoch_over:
                 return
 
@@ -189,13 +199,12 @@ class Training:
 
     def _after_step(self, loss: Loss, outcome: Outcome) -> str | None:
         """Report, evaluate and save; return why to stop, or None."""
-        t = self.optimizer.t
+        t, signal = self.optimizer.t, self._meet(self.interrupted())
         self.progress.loss_mean.add(loss)
         if self.plan is not None and self.plan.due(self.now()):
             self._plan_again(self.plan)
         self.watch.step(t, loss, self)
         limit = self.stopping.limit(t, self.epochs_done, self.now())
-        signal = self.interrupted()
         if limit is not None or self._evaluation_due:
             reason = self._end_evaluation(limit, outcome)
             if reason is not None:
@@ -204,15 +213,24 @@ class Training:
             self.save(best=False)
             outcome.finished = False
             return signal
-        if time.monotonic() - self._saved > self.saving.every:
+        if self.now() - self._saved > self.saving.every:
             self.save(best=False)
         return None
+
+    def _meet(self, signal: str | None = None) -> str | None:
+        """Let all ranks go by the clock of the first; return why to stop now, whichever rank has got the signal."""
+        if self.ranks.size == 1:
+            return signal
+        found = self.ranks.gather([time.monotonic() - self._began, signal is not None])
+        self._agreed = float(found[0, 0])
+        return (signal or "another rank was interrupted") if found[:, 1].any() else None
 
     # Evaluations
 
     def _end_evaluation(self, limit: str | None, outcome: Outcome) -> str | None:
         """Evaluate, write the record and a checkpoint; return why to stop, or None."""
         began, record = self.now(), self._evaluated()
+        self._meet()
         self._check_finite()
         if self.plan is not None:
             record = self._with_plan(record, self.plan, began, last=limit is not None)
@@ -257,7 +275,7 @@ class Training:
     def _validated(self, validation: Validation) -> tuple[Loss, dict[str, float]]:
         """Compute loss and scores of the validation part, with the average if there is one."""
         with averaged(self.network.theta, self.step.average), np.errstate(all="ignore"):
-            loss = self._checked(lambda: validation.evaluate(self.network, self.workers), self.optimizer.t)
+            loss = self._checked(lambda: validation.evaluate(self.network, self.workers, self.ranks), self.optimizer.t)
             scores = validation.scores(self.network) if validation.scores else {}
         return loss, {name: float(value) for name, value in scores.items()}
 
@@ -347,7 +365,8 @@ class Training:
 
     def now(self) -> float:
         """Seconds of training so far, pauses left out."""
-        return self.progress.seconds + time.monotonic() - self._began
+        clock = time.monotonic() - self._began if self._agreed is None else self._agreed
+        return self.progress.seconds + clock
 
     # Checkpoints
 
@@ -356,6 +375,7 @@ class Training:
         return state_of(self)
 
     def _arrays(self) -> dict[str, Array]:
+        """What a checkpoint holds, except for moments that other ranks keep."""
         arrays = {"theta": self.network.theta.values, **self.optimizer.moments}
         more = {"average": self.step.average, "change": self.step.change}
         present = {name: array for name, array in more.items() if array is not None}
@@ -367,26 +387,46 @@ class Training:
         check_finite(self.optimizer.t, self._arrays(), None if checkpoints is None else checkpoints.named("latest"))
 
     def save(self, best: bool) -> None:
-        if self.saving.checkpoints is None or self._saved_step == self.optimizer.t:
+        """Write a checkpoint; the first rank does, with what the others keep."""
+        if self._saved_step == self.optimizer.t:
             return
-        self.saving.checkpoints.save(self.optimizer.t, self._arrays(), self.state(), best)
-        self._saved, self._saved_step = time.monotonic(), self.optimizer.t
+        self._saved, self._saved_step = self.now(), self.optimizer.t
+        moments = self._all_moments()
+        if self.saving.checkpoints is not None and self.ranks.first:
+            self.saving.checkpoints.save(self.optimizer.t, {**self._arrays(), **moments}, self.state(), best)
+
+    def _all_moments(self) -> dict[str, Array]:
+        """The whole moments, on the first rank, where every rank keeps a part of them."""
+        if self.optimizer.span is None:
+            return {}
+        spans, found = self.ranks.spans(len(self.network.theta)), {}
+        for name, own in self.optimizer.moments.items():
+            whole = np.zeros_like(self.network.theta.values)
+            whole[self.optimizer.span] = own
+            for rank, span in enumerate(spans):
+                self.ranks.broadcast(whole[span], rank)
+            if self.ranks.first:
+                found[name] = whole
+        return found
 
     def resume(self) -> bool:
-        """Restore the latest checkpoint, if there is one."""
+        """Restore the latest checkpoint, if there is one; the first rank reads it."""
         checkpoints, found = self.saving.checkpoints, None
-        if checkpoints is not None:
+        if checkpoints is not None and self.ranks.first:
             checkpoints.prepare()
             found = checkpoints.load_intact(self.watch.notice, partial(check_saved, self))
-        if checkpoints is None or found is None:
+        found = shared_checkpoint(found, self.ranks)
+        if found is None:
             if self.saving.history is not None:
                 self.saving.history.keep(0)
             return False
         arrays, state = found
-        name = str(checkpoints.named("latest"))
         try:
             restore(self, arrays, with_current_names(state))
         except (KeyError, TypeError, ValueError) as error:
+            if checkpoints is None:
+                raise FileFormatError(f"the state of the first rank cannot be resumed: {error!r}") from None
+            name = str(checkpoints.named("latest"))
             file = checkpoints.directory / name / "state.json"
             raise FileFormatError(
                 f"{file} is not a state that this training can resume: {error!r}; {checkpoints.advice(name)}"

@@ -6,13 +6,17 @@ import hashlib
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dragoman.errors import FileFormatError
 from dragoman.graph import Array
 from dragoman.networks import Network
 from dragoman.optimization import Falling, LearnedRate, Plateau
+from dragoman.ranks import Ranks
 from dragoman.training.carrying import PREFIX, restored_states
-from dragoman.training.checkpoints import VERSION
+from dragoman.training.checkpoints import VERSION, Saved
 from dragoman.training.state import Progress, StateError, check_state, with_current_names
+from dragoman.wording import counted
 
 if TYPE_CHECKING:
     from dragoman.training.loop import Training
@@ -34,6 +38,7 @@ def state_of(training: Training) -> dict[str, Any]:
         **_plan_state(training),
         **training.progress.state(),
         "seconds": training.now(),
+        **({"ranks": training.ranks.size} if training.ranks.size > 1 else {}),
     }
 
 
@@ -57,9 +62,32 @@ def check_saved(training: Training, state: dict[str, Any]) -> None:
         raise StateError("learned: the learned rate is missing")
 
 
+def shared_checkpoint(found: Saved | None, ranks: Ranks) -> Saved | None:
+    """The checkpoint that the first rank has read, on all ranks; the others need not see its files."""
+    if ranks.size == 1:
+        return found
+    layout = None if found is None else {name: (array.shape, str(array.dtype)) for name, array in found[0].items()}
+    known = ranks.share(None if found is None else [layout, found[1]])
+    if known is None:
+        return None
+    arrays = (
+        found[0] if found is not None else {name: np.empty(shape, dtype) for name, (shape, dtype) in known[0].items()}
+    )
+    for name in sorted(arrays):
+        arrays[name] = np.ascontiguousarray(arrays[name])
+        ranks.broadcast(arrays[name])
+    return arrays, known[1]
+
+
 def restore(training: Training, arrays: dict[str, Array], state: dict[str, Any]) -> None:
     """Set a training to where its checkpoint was saved."""
     _check_same(training, arrays, state)
+    before, now = state.get("ranks", 1), training.ranks.size
+    if before != now:
+        training.watch.notice(
+            f"this training was saved by {counted(before, 'rank')} and goes on with {now}: batches are the same, but "
+            "sums are rounded differently"
+        )
     _restore_arrays(training, arrays, state)
     if training.stream is not None:
         training.stream.seek(**state["stream"])

@@ -160,6 +160,7 @@ class SavedState(Strict):
     seconds: FiniteFloat
     ended: str | None
     last: LossState | None
+    ranks: int = Field(default=1, ge=1, le=10**6)
 
 
 RENAMED = {"tally": "loss_mean", "merit": "best_score", "waited": "bad_evaluations", "rounds": "evaluations"}

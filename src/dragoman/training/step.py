@@ -15,8 +15,10 @@ from dragoman.loss import Loss, LossIndex
 from dragoman.networks import Network
 from dragoman.operations import DropoutKey
 from dragoman.optimization import LearnedRate, Optimizer, Schedule, clipping_factor, gradient_norm
+from dragoman.ranks import ALONE, Ranks
 from dragoman.training.averaging import follow
-from dragoman.training.carrying import carried_states
+from dragoman.training.carrying import carried_states, exchange_states
+from dragoman.training.placing import placed
 from dragoman.training.scheduled import StepwiseDecoder, with_own_outputs
 from dragoman.training.validation import LossMean
 from dragoman.training.workers import Workers
@@ -64,10 +66,16 @@ class TrainingStep:
     """
 
     def __init__(
-        self, network: Network, optimizer: Optimizer, loss_index: LossIndex, workers: Workers, settings: StepSettings
+        self,
+        network: Network,
+        optimizer: Optimizer,
+        loss_index: LossIndex,
+        workers: Workers,
+        settings: StepSettings,
+        ranks: Ranks = ALONE,
     ) -> None:
         self.network, self.optimizer, self.loss_index = network, optimizer, loss_index
-        self.workers, self.settings = workers, settings
+        self.workers, self.settings, self.ranks = workers, settings, ranks
         self.average: Array | None = network.theta.values.copy() if settings.averaging else None
         self.carried: CarriedStates | None = None
         self.change: Array | None = None
@@ -78,12 +86,12 @@ class TrainingStep:
         gradient: Array | None = None
         for batch in batches:
             key = DropoutKey(self.settings.seed, self.optimizer.t * accumulate + loss_mean.batches + 1)
-            loss, found = self.differentiate(batch, key)
+            loss, found, read = self.differentiate(batch, key)
             if accumulate > 1:
                 found = found * loss.positions  # a copy: the next batch overwrites the gradient
             gradient = found if gradient is None else gradient + found
             loss_mean.add(loss)
-            tokens += len(batch.labels) + (0 if batch.source is None else len(batch.source.labels))
+            tokens += read
         if gradient is None:
             return None
         if accumulate > 1 and loss_mean.positions:
@@ -91,16 +99,21 @@ class TrainingStep:
         norm, rate = self._update(gradient, schedule)
         return StepOutcome(loss_mean.total(), norm, rate, tokens)
 
-    def differentiate(self, batch: Batch, key: DropoutKey) -> tuple[Loss, Array]:
-        """The loss of a batch and its gradient."""
+    def differentiate(self, batch: Batch, key: DropoutKey) -> tuple[Loss, Array, int]:
+        """The loss of a batch of which this rank has a part, its gradient, and the tokens that were read."""
         share, network = self.settings.scheduled_sampling(self.optimizer.t), self.network
+        found = placed(batch, self.ranks)
 
         def prepare(shard: Batch) -> Batch:
             return with_own_outputs(cast(StepwiseDecoder, network), shard, share, key) if share else shard
 
-        self.carried = carried_states(network, batch, self.carried)
+        self.carried = carried_states(network, found.continues, found.sequences, self.carried)
         run = ForwardContext(key, carried=self.carried)
-        return self.workers.differentiate(self.loss_index, network, batch, run, prepare)
+        loss, gradient = self.workers.differentiate(
+            self.loss_index, network, found.batch, run, prepare, found.weight, self.ranks
+        )
+        exchange_states(self.carried, found.batch, self.ranks)
+        return loss, gradient, found.tokens
 
     def _update(self, gradient: Array, schedule: Schedule) -> tuple[float, float]:
         """Change theta, the moments and the average; returns the norm of the gradient and the learning rate."""
@@ -113,6 +126,9 @@ class TrainingStep:
             before = theta.values.copy()
         rate = schedule(self.optimizer.t + 1)
         self.optimizer.update(theta, gradient, rate, each, factor)
+        if self.optimizer.span is not None:
+            for rank, span in enumerate(self.ranks.spans(len(theta))):
+                self.ranks.broadcast(theta.values[span], rank)
         if before is not None:
             self.change = theta.values - before
         if self.average is not None:

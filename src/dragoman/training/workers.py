@@ -21,6 +21,7 @@ from dragoman.graph import Array, GradientReducer
 from dragoman.layers import ForwardContext
 from dragoman.loss import Loss, LossIndex
 from dragoman.networks import Network
+from dragoman.ranks import ALONE, Ranks
 from dragoman.training.pace import Pace
 from dragoman.training.thread_pool import ThreadPool
 
@@ -143,21 +144,31 @@ class Workers:
         batch: Batch,
         run: ForwardContext,
         prepare: Callable[[Batch], Batch] = lambda shard: shard,
+        total: float | None = None,
+        ranks: Ranks = ALONE,
     ) -> tuple[Loss, Array]:
         """Compute the loss of a batch and its gradient, summed over the shards in order.
 
+        total  the weight of the whole batch, if this is the part of one rank; loss and gradient are those of all ranks
+
         The gradient is valid until the next call from the same thread.
         """
-        shards, total = batch.shards(self.threads), batch.weight
+        shards, total = batch.shards(self.threads), batch.weight if total is None else total
         gradient, views = self._gradient_buffer(network)
-        gradient_reducer = GradientReducer(views, len(shards), paused)
+        reduction = ranks.reduction(network.theta, gradient)
+        if not len(batch):  # a batch of fewer samples than there are ranks
+            shards, gradient[:] = [], 0
+        gradient_reducer = GradientReducer(views, len(shards), paused, reduction.written)
 
         def differentiate(number: int) -> tuple[float, float]:
             with gradient_reducer.share(number) as share:
                 return loss_index.differentiate_error(network, prepare(shards[number]), share, run, total)
 
         found = self.map(differentiate, range(len(shards)), gradient_reducer.end, len(batch.labels))
-        error, hits = sum(e for e, _ in found), sum(h for _, h in found)
+        reduction.finish()
+        sums = np.array([sum(e for e, _ in found), sum(h for _, h in found)], np.float64)
+        ranks.sum(sums)
+        error, hits = sums.tolist()
         return loss_index.regularized(network, error, hits, total, gradient), gradient
 
     def _gradient_buffer(self, network: Network) -> tuple[Array, dict[int, Array]]:

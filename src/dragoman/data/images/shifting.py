@@ -32,8 +32,8 @@ class ShiftedStream(BatchStream):
         super().__init__(samples, batching, seed)
         self.most = most
 
-    def _batch(self, items: Array) -> Batch:
-        batch = super()._batch(items)
+    def _batch(self, items: Array, own: slice) -> Batch:
+        batch = super()._batch(items, own)
         rng = np.random.default_rng([self.seed, self.epoch, self.position, self.most])
         offsets = rng.integers(-self.most, self.most + 1, (len(items), 2))
-        return replace(batch, labels=shift_images(batch.labels, offsets))
+        return replace(batch, labels=shift_images(batch.labels, offsets[own]))

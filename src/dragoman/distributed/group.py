@@ -1,0 +1,107 @@
+"""The collectives of `Ranks` by torch.distributed; arrays are shared with torch, not copied."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+import torch.distributed as distributed
+
+from dragoman.distributed.reduction import SlicedReduction, slices_of
+from dragoman.errors import DragomanError
+from dragoman.graph import Array, Theta
+from dragoman.ranks import Ranks, Reduction
+
+LONGEST_TURN = timedelta(days=2)  # preparing a corpus may take that long
+T = TypeVar("T")
+
+
+class RankError(DragomanError):
+    """Another rank is gone, or does not answer."""
+
+
+class TorchRanks(Ranks):
+    """The ranks of the default process group."""
+
+    def __init__(self, timeout: float) -> None:
+        self.rank, self.size = distributed.get_rank(), distributed.get_world_size()
+        self.local_rank = int(os.environ.get("LOCAL_RANK", self.rank))
+        self.local_size = int(os.environ.get("LOCAL_WORLD_SIZE", self.size))
+        self.timeout = timeout
+        self._turns = 0
+
+    def checked(self, collective: Callable[[], T]) -> T:
+        """Run a collective; explain its failure."""
+        try:
+            return collective()
+        except RuntimeError as error:
+            reason = str(error).splitlines()[0]
+            raise RankError(
+                f"rank {self.rank} of {self.size} lost the others ({reason}); a rank was stopped, its machine or the "
+                f"network failed, or one was silent for {self.timeout:g} s. The last checkpoint is intact: run the "
+                "same command again to resume, or let torchrun do it with --max-restarts"
+            ) from None
+
+    def sum(self, numbers: Array) -> None:
+        self.checked(lambda: distributed.all_reduce(torch.from_numpy(numbers)))
+
+    def gather(self, numbers: Sequence[float]) -> Array:
+        return self._rows(np.array(numbers, np.float64))
+
+    def _rows(self, own: Array) -> Array:
+        """[size, n]: the vector of every rank."""
+        found = np.empty((self.size, len(own)), own.dtype)
+        rows = [torch.from_numpy(row) for row in found]
+        self.checked(lambda: distributed.all_gather(rows, torch.from_numpy(own)))
+        return found
+
+    def broadcast(self, numbers: Array, source: int = 0) -> None:
+        if numbers.size:
+            self.checked(lambda: distributed.broadcast(torch.from_numpy(numbers), source))
+
+    def share(self, value: Any) -> Any:
+        text = json.dumps(value).encode() if self.first else b""
+        size = np.array([len(text)], np.int64)
+        self.broadcast(size)
+        letters = np.frombuffer(text, np.uint8).copy() if self.first else np.empty(size[0], np.uint8)
+        self.broadcast(letters)
+        return json.loads(letters.tobytes())
+
+    def collect(self, value: Any) -> list[Any]:
+        letters = np.frombuffer(json.dumps(value).encode(), np.uint8)
+        sizes = self.gather([len(letters)])[:, 0].astype(int)
+        own = np.zeros(sizes.max(), np.uint8)
+        own[: len(letters)] = letters
+        rows = self._rows(own)
+        return [json.loads(row[:size].tobytes()) for row, size in zip(rows, sizes, strict=True)]
+
+    def reduction(self, theta: Theta, gradient: Array) -> Reduction:
+        return SlicedReduction(slices_of(theta), gradient, self.checked)
+
+    @contextmanager
+    def in_turn(self) -> Iterator[None]:
+        """Wait on the store, not in a collective: those give up after the timeout."""
+        store = distributed.distributed_c10d._get_default_store()
+        self._turns += 1
+        key = f"turn-{self._turns}-{os.environ.get('GROUP_RANK', '0')}"
+        if self.local_rank:
+            self.checked(lambda: store.wait([key], LONGEST_TURN))
+        try:
+            yield
+        finally:
+            if not self.local_rank:
+                store.set(key, "done")
+        self.checked(lambda: self._meet(f"met-{self._turns}"))
+
+    def _meet(self, name: str) -> None:
+        """Wait until all ranks have come here, for as long as the slowest needs."""
+        store = distributed.distributed_c10d._get_default_store()
+        if store.add(name, 1) == self.size:
+            store.set(f"{name}-all", "done")
+        store.wait([f"{name}-all"], LONGEST_TURN)
