@@ -22,12 +22,14 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+WIDTH = 1280
 
 
 class Browser:
     """Chromium, and the one thread that may talk to it."""
 
     def __init__(self, path: str) -> None:
+        self.usual: Any = None  # a page that tests use one after the other: a new one costs a process
         self._thread = ThreadPoolExecutor(1)
         self.call(lambda: self._launch(path))
 
@@ -39,6 +41,25 @@ class Browser:
 
         self._playwright = sync_playwright().start()
         self.chromium = self._playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+
+    def take(self) -> Any:
+        """A page of the usual size that nobody else has."""
+        page, self.usual = self.usual or self.page(), None
+        return page
+
+    def page(self, width: int = WIDTH, **options: Any) -> Any:
+        context = self.chromium.new_context(viewport={"width": width, "height": 860}, **options)
+        page = context.new_page()
+        page.set_default_timeout(8000)
+        return page
+
+    def give_back(self, page: Any) -> None:
+        """The next visitor finds nothing that this one left."""
+        page.unroute_all()
+        page.evaluate("localStorage.clear(), sessionStorage.clear()")
+        page.goto("about:blank")
+        page.context.clear_cookies()
+        self.usual = page
 
     def close(self) -> None:
         self.call(self.chromium.close)
@@ -52,17 +73,21 @@ class Site:
     def __init__(self, browser: Browser, fake: Fake, address: str) -> None:
         self.fake, self.address, self._browser = fake, address, browser
         self.complaints: list[str] = []
-        self._contexts: list[Any] = []
+        self._listeners: dict[str, Callable[[Any], None]] = {
+            "console": lambda message: self._heard(message.type, message.text),
+            "pageerror": lambda error: self.complaints.append(str(error)),
+            "request": lambda request: self._asked(request.url),
+        }
+        self._pages: list[Any] = []
+        self._usual: Any = None
 
-    def open(self, place: str = "", width: int = 1280, **options: Any) -> Any:
+    def open(self, place: str = "", **options: Any) -> Any:
         """A new visitor with an empty history."""
-        context = self._browser.chromium.new_context(viewport={"width": width, "height": 860}, **options)
-        self._contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(8000)
-        page.on("console", lambda message: self._heard(message.type, message.text))
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("request", lambda request: self._asked(request.url))
+        page = self._browser.page(**options) if options else self._browser.take()
+        self._pages.append(page)
+        self._usual = self._usual or (None if options else page)
+        for event, listener in self._listeners.items():
+            page.on(event, listener)
         page.goto(f"{self.address}/{place}")
         page.wait_for_selector("main > :not(.placeholder)")
         return page
@@ -76,8 +101,13 @@ class Site:
             self.complaints.append(f"asked {url}")
 
     def close(self) -> None:
-        for context in self._contexts:
-            context.close()
+        for page in self._pages:
+            if page is self._usual:
+                self._browser.give_back(page)
+            else:
+                page.context.close()
+            for event, listener in self._listeners.items():
+                page.remove_listener(event, listener)
 
 
 @pytest.fixture(scope="session")
