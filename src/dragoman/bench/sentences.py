@@ -145,7 +145,7 @@ def equal_batch(size: Size, length: int, seed: int) -> Batch:
 def _draw_batches(samples: LabelPairs | Part | Texts, workload: Workload, count: int, sentences: int) -> list[Batch]:
     """Draw batches evenly from an epoch, in its order or by length; unsorted: the same sentences shuffled."""
     lengths = samples.lengths()
-    plan = plan_epoch(lengths, Batching(sentences, keep_remainder=False), seed=0, epoch=0)
+    plan = list(plan_epoch(lengths, Batching(sentences, keep_remainder=False), seed=0, epoch=0))
     if not plan:
         raise ConfigurationError(
             f"{len(samples)} sentence pairs do not fill a batch of {sentences}; use a larger corpus"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, overload
 
 import numpy as np
 
@@ -55,11 +56,38 @@ class Batching:
         return max((entry for entry in self.growth if entry[0] <= epoch), default=(0, 1.0))[1]
 
 
-def plan_epoch(lengths: Array, batching: Batching, seed: int, epoch: int) -> list[Array]:
+class EpochPlan(Sequence[Array]):
+    """The samples of every batch of an epoch: 4 bytes for each sample, 16 for each batch.
+
+    order   [n] the samples of one batch after the other
+    bounds  [batches + 1] where batches end in `order`
+    turns   [batches] which of these batches comes when
+    """
+
+    def __init__(self, order: Array, bounds: Array, turns: Array) -> None:
+        self.order, self.bounds, self.turns = order, bounds, turns
+
+    def __len__(self) -> int:
+        return len(self.turns)
+
+    @overload
+    def __getitem__(self, i: int) -> Array: ...
+
+    @overload
+    def __getitem__(self, i: slice) -> list[Array]: ...
+
+    def __getitem__(self, i: int | slice) -> Array | list[Array]:
+        if isinstance(i, slice):
+            return [self[each] for each in range(*i.indices(len(self)))]
+        turn = self.turns[i]
+        items: Array = self.order[self.bounds[turn] : self.bounds[turn + 1]].astype(np.int64)
+        return items
+
+
+def plan_epoch(lengths: Array, batching: Batching, seed: int, epoch: int) -> EpochPlan:
     """Return the samples of every batch of an epoch, determined by seed and epoch.
 
-    All batches are views of one array: 4 bytes for each sample and 112 for each batch, with `tokens` 8 bytes for each
-    sample more while the plan is made.
+    With `tokens`, 8 bytes for each sample are needed while the plan is made.
     """
     rng = np.random.default_rng([seed, epoch])
     order = np.arange(len(lengths), dtype=np.int32 if len(lengths) < 2**31 else np.int64)
@@ -71,31 +99,33 @@ def plan_epoch(lengths: Array, batching: Batching, seed: int, epoch: int) -> lis
             pool[:] = pool[np.lexsort(lengths[pool].T)]
         if not batching.keep_remainder and len(order):  # otherwise the longest would always be dropped
             order = np.roll(order, rng.integers(len(order)))
-    batches = list(_cut(order, lengths, batching, batching.factor(epoch)))
-    if batching.grouped:
-        batches = [batches[i] for i in rng.permutation(len(batches))]
-    return batches
+    bounds = _bounds(order, lengths, batching, batching.factor(epoch))
+    count = len(bounds) - 1
+    return EpochPlan(order, bounds, rng.permutation(count) if batching.grouped else np.arange(count))
 
 
-def _cut(order: Array, lengths: Array, batching: Batching, factor: float) -> Iterator[Array]:
+def _bounds(order: Array, lengths: Array, batching: Batching, factor: float) -> Array:
+    """[batches + 1] where batches end; a smaller last one is left out unless it is to be kept."""
     if batching.tokens is None:
         size = max(1, round(batching.samples * factor))
-        for start in range(0, len(order), size):
-            batch = order[start : start + size]
-            if len(batch) == size or batching.keep_remainder:
-                yield batch
-        return
+        bounds = np.arange(0, len(order) + 1, size)
+        if bounds[-1] < len(order) and batching.keep_remainder:
+            bounds = np.append(bounds, len(order))
+        return bounds
     budget = batching.tokens * factor
     ends = np.empty(len(order), np.int64)
     for first in range(0, len(order), POOL):
         ends[first : first + POOL] = lengths[order[first : first + POOL]].sum(axis=1)
     np.cumsum(ends, out=ends)
-    start, before = 0, 0
-    while start < len(order):
-        stop = max(start + 1, int(np.searchsorted(ends, before + budget, side="right")))
-        if stop < len(order) or batching.keep_remainder:
-            yield order[start:stop]
-        start, before = stop, int(ends[stop - 1])
+    stops, before = [0], 0
+    while stops[-1] < len(order):
+        room = math.floor(before + budget)  # a float would convert all of `ends` for every batch
+        stop = max(stops[-1] + 1, int(np.searchsorted(ends, room, side="right")))
+        if stop == len(order) and not batching.keep_remainder:
+            break
+        stops.append(stop)
+        before = int(ends[stop - 1])
+    return np.array(stops)
 
 
 class BatchStream:
@@ -116,7 +146,7 @@ class BatchStream:
         self._lengths = samples.lengths()
         self._plan = self._make_plan()
 
-    def _make_plan(self) -> list[Array]:
+    def _make_plan(self) -> Sequence[Array]:
         plan = plan_epoch(self._lengths, self.batching, self.seed, self.epoch)
         if not plan:
             tokens, samples = self.batching.tokens, self.batching.samples

@@ -7,7 +7,7 @@ the same places.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -79,7 +79,7 @@ class WindowStream(BatchStream):
 
     samples: Windows
 
-    def _make_plan(self) -> list[Array]:
+    def _make_plan(self) -> Sequence[Array]:
         part, rng = self.samples, np.random.default_rng([self.seed, self.epoch, 1])
         room = min(part.context - 1, part.predicted - part.context * len(part))
         self._shift = int(rng.integers(room + 1))

@@ -94,7 +94,7 @@ def has_momentum() -> Evidence:
 def epoch(samples: int, size: int, number: int = 0, keep: bool = True) -> list[Array]:
     """The samples of each batch of an epoch, as training takes them."""
     one_each = np.ones((samples, 1), int)
-    return plan_epoch(one_each, Batching(size, grouped=False, keep_remainder=keep), 0, number)
+    return list(plan_epoch(one_each, Batching(size, grouped=False, keep_remainder=keep), 0, number))
 
 
 @claim(
