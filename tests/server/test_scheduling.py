@@ -153,4 +153,4 @@ def test_a_cancelled_document_is_not_translated_further(scheduler: Scheduler, se
     scheduler.add({"cancel": 1})
     run(scheduler)
     assert len(scheduler.models["en-es"].batches) == 1
-    assert not sent
+    assert sent == [{"cancelled": 1}]

@@ -77,7 +77,7 @@ class WorkerPool:
         """New workers, ready or failed. The first is awaited alone: it compiles kernels that the others load."""
         workers: list[WorkerProcess] = []
         for _ in range(self._settings.workers):
-            worker = WorkerProcess(self._given, self._ended)
+            worker = WorkerProcess(self._given, self._ended, self._settings.timeout)
             await worker.start()
             workers.append(worker)
             if len(workers) == 1:
@@ -142,7 +142,7 @@ class WorkerPool:
     async def _replace(self) -> None:
         """Start a worker in the place of a dead one, again and again with longer pauses until it is ready."""
         while not self._stopping:
-            worker = WorkerProcess(self._given, self._ended)
+            worker = WorkerProcess(self._given, self._ended, self._settings.timeout)
             await worker.start()
             await worker.settled.wait()
             if worker.ready:

@@ -25,10 +25,12 @@ class WorkerProcess(asyncio.SubprocessProtocol):
 
     about    what it said when it was ready: its models and problems with them
     failure  why it cannot work
+    silence  seconds in which it must confirm that a job is cancelled; one that does not hangs, and is killed
     """
 
-    def __init__(self, given: Message, ended: Callable[[WorkerProcess], None]) -> None:
-        self._given, self._ended = given, ended
+    def __init__(self, given: Message, ended: Callable[[WorkerProcess], None], silence: float) -> None:
+        self._given, self._ended, self._silence = given, ended, silence
+        self._cancelled: set[int] = set()  # jobs whose end is not confirmed
         self._jobs: dict[int, Receive] = {}
         self._unpacker = Unpacker()
         self._written: list[bytes] = []  # messages that go out together
@@ -69,12 +71,16 @@ class WorkerProcess(asyncio.SubprocessProtocol):
             receive(None)
         self.settled.set()
         self._gone.set()
+        if self._process is not None:
+            self._process.close()
         self._ended(self)
 
     def _received(self, message: Message) -> None:
         if "ready" in message:
             self.about = message["ready"]
             self.settled.set()
+        elif "cancelled" in message:
+            self._cancelled.discard(message["cancelled"])
         elif "failed" in message:
             self.failure = message["failed"]
         elif message["id"] in self._jobs:  # nobody waits for a cancelled one
@@ -90,8 +96,15 @@ class WorkerProcess(asyncio.SubprocessProtocol):
     def forget(self, number: int, finished: bool) -> None:
         """Nobody waits for a job any more; one that is not finished is cancelled."""
         self._jobs.pop(number, None)
-        if not finished:
+        if not finished and not self._gone.is_set():
+            self._cancelled.add(number)
             self._write({"cancel": number})
+            asyncio.get_running_loop().call_later(self._silence, self._kill_if_silent, number)
+
+    def _kill_if_silent(self, number: int) -> None:
+        if number in self._cancelled and self._process is not None and not self._gone.is_set():
+            log.error("worker %s hangs: it has not given up a job for %g s, and is killed", self.pid, self._silence)
+            self._process.kill()
 
     def _write(self, message: Message) -> None:
         """Send a message with all others of this turn of the event loop: each write wakes the worker up."""

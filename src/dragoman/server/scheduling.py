@@ -65,6 +65,8 @@ class Scheduler:
         """Accept a job, or the word that nobody waits for one any more."""
         if "cancel" in message:
             self._cancel(message["cancel"])
+            self.send({"cancelled": message["cancel"]})
+            self.flush()
             return
         number, kind, name, payload = (message[key] for key in ("id", "kind", "model", "payload"))
         try:
