@@ -91,7 +91,8 @@ class Preparation:
         return whole_configuration(told, "the settings of the first rank") if own is None else own
 
     def _check_same_data(self) -> None:
-        digests = self.ranks.collect([self.corpus.digest, self.dataset.about["samples"]])
+        about = self.dataset.about  # a series has no digest of its samples
+        digests = self.ranks.collect([self.corpus.digest, about.get("samples"), about["parts"]])
         others = [str(rank) for rank, digest in enumerate(digests) if digest != digests[0]]
         if others:
             raise DataError(
