@@ -13,7 +13,7 @@ import numpy as np
 from dragoman.engines.compute import fast_compute
 from dragoman.graph import Array
 from dragoman.networks import Network
-from dragoman.ranks import current
+from dragoman.ranks import ALONE, current, using
 from dragoman.tasks import components, decisions, golden
 from dragoman.tasks import model as directory_of
 from dragoman.tasks.configuration import TrainingConfiguration, configuration
@@ -143,8 +143,10 @@ class ModelTraining:
         if not decisions.planned_by_budget(s):
             return None
         plan = BudgetPlan(s.stopping.budget or math.inf, s.optimizer.schedule_steps or 1)
-        if self.speed is not None:
-            plan.step_seconds, plan.evaluation_seconds = self.speed.step_seconds, self.speed.validation_seconds
+        speed = self.speed  # the first rank alone has measured it
+        measured = self.ranks.share(None if speed is None else [speed.step_seconds, speed.validation_seconds])
+        if measured is not None:
+            plan.step_seconds, plan.evaluation_seconds = measured
         return plan
 
     def _validation(self) -> Validation | None:
@@ -207,7 +209,8 @@ class ModelTraining:
         if self.out is not None:
             with explain_write_errors(self.out, "the model"):
                 if outcome.finished and (outcome.records or not golden.are_in(self.out)):
-                    golden.write(self.task, self.model, self.dataset, self.out)
+                    with using(ALONE):  # the other ranks do not answer
+                        golden.write(self.task, self.model, self.dataset, self.out)
                 directory_of.save_metadata(self.model.metadata, self.out)
 
     def _compared(self, base: Any, outcome: Outcome) -> list[dict[str, Any]]:
@@ -215,6 +218,7 @@ class ModelTraining:
         before: list[dict[str, Any]] | None = None
         if self.out is not None and not outcome.records:
             before = directory_of.load_metadata(self.out).training.get("compared")
+        before = self.ranks.share(before)
         if outcome.records and np.array_equal(self.network.theta.values, base.network.theta.values):
             self.watch.notice(
                 "no evaluation was better than the model that training started from, so its weights are kept"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -256,6 +256,8 @@ class Training:
         training = self.progress.loss_mean.total()
         if self.validation is not None:
             validated, scores = self._validated(self.validation)
+        training, validated, scores = self._as_first(training, validated, scores)
+        if self.validation is not None and validated is not None:
             best = self.progress.compare(self.validation.score(validated, scores))
         if isinstance(self.schedule, Plateau):
             self.schedule.observe(training.index if validated is None else validated.error)
@@ -278,6 +280,16 @@ class Training:
             loss = self._checked(lambda: validation.evaluate(self.network, self.workers, self.ranks), self.optimizer.t)
             scores = validation.scores(self.network) if validation.scores else {}
         return loss, {name: float(value) for name, value in scores.items()}
+
+    def _as_first(
+        self, training: Loss, validated: Loss | None, scores: dict[str, float]
+    ) -> tuple[Loss, Loss | None, dict[str, float]]:
+        """What the first rank has found: the others, maybe on other processors, must decide the same by it."""
+        if self.ranks.size == 1:
+            return training, validated, scores
+        own = [astuple(training), None if validated is None else astuple(validated), scores]
+        of_training, of_validation, scores = self.ranks.share(own)
+        return Loss(*of_training), None if of_validation is None else Loss(*of_validation), scores
 
     def _watch_history(self) -> None:
         """Report overfitting once, and every jump of the training error."""
@@ -401,12 +413,14 @@ class Training:
             return {}
         spans, found = self.ranks.spans(len(self.network.theta)), {}
         for name, own in self.optimizer.moments.items():
-            whole = np.zeros_like(self.network.theta.values)
-            whole[self.optimizer.span] = own
+            parts = []
             for rank, span in enumerate(spans):
-                self.ranks.broadcast(whole[span], rank)
+                part = own if rank == self.ranks.rank else np.empty(span.stop - span.start, own.dtype)
+                self.ranks.broadcast(part, rank)
+                if self.ranks.first:  # the others need not have room for all of them
+                    parts.append(part)
             if self.ranks.first:
-                found[name] = whole
+                found[name] = np.concatenate(parts)
         return found
 
     def resume(self) -> bool:

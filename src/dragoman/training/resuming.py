@@ -145,6 +145,7 @@ def _resume_history(training: Training) -> None:
         training.progress.evaluations, lost = training.saving.history.keep(training.progress.evaluations)
         if lost is not None:
             training.watch.notice(lost)
+    training.progress.evaluations = training.ranks.share(training.progress.evaluations)  # the first has the history
 
 
 def _still_ended(training: Training) -> str | None:
