@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -69,6 +70,27 @@ def test_every_contender_has_a_row_with_all_fields(results: Results) -> None:
     assert ours[0]["gemm_share"] == next(row["median_ratio"] for row in rows if row["contender"] == "gemm")
     greedy = [row for row in rows if row["workload"].startswith("greedy") and "int8" not in row["contender"]]
     assert all(row["identical"] == 1 for row in greedy)
+
+
+def test_another_checkout_is_a_contender(tmp_path: Path) -> None:
+    """Its own code runs: a copy whose worker refuses to start is noticed."""
+    copy, here = tmp_path / "other", Path(run.__file__).parents[2]
+    shutil.copytree(here, copy / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    settings = replace(QUICK, workloads=("equal",), rounds=2, against=copy)
+    results = run.run(settings)
+    assert [row.contender for row in results.rows] == ["dragoman", "against"]
+    assert any("Geometric mean of the 1 ratios" in line for line in remarks(results))
+    (copy / "src" / "dragoman" / "bench" / "contenders.py").write_text("raise ImportError('the other one')")
+    with pytest.raises(ContenderError, match="against failed at 'memory': ImportError: the other one"):
+        run.run(settings)
+
+
+def test_what_cannot_be_compared_with_another_checkout_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="takes a checkout of Dragoman, but there is no"):
+        run.run(replace(QUICK, workloads=("equal",), against=tmp_path))
+    checkout = Path(run.__file__).parents[3]
+    with pytest.raises(ConfigurationError, match="leave decoding out of --only"):
+        run.run(replace(QUICK, workloads=("equal", "decoding"), against=checkout))
 
 
 def test_a_language_model_and_a_classifier_run_beside_their_twins() -> None:

@@ -183,11 +183,12 @@ class Buffers:
     def multiply(self, layers: list[Product]) -> None:
         from dragoman.engines.activations import IDENTITY
         from dragoman.engines.numba.gemm.gemm import gemm_addresses
-        from dragoman.engines.numba.kernels.linear import linear, weights_derivative
+        from dragoman.engines.numba.kernels.linear import linear, linear_rows, weights_derivative
 
         gemms, no_biases = gemm_addresses(np.dtype(np.float32)), np.empty(0, np.float32)
+        address = linear_rows.address(np.float32)
         for (rows, _, _), (x, w, y, _, _) in zip(layers, self.matrices, strict=True):
-            linear(gemms, x[:rows], w, False, no_biases, IDENTITY, y[:rows], y[:rows])
+            linear(address, gemms, x[:rows], w, False, no_biases, IDENTITY, y[:rows], y[:rows])
         for (rows, _, _), (x, w, y, dx, dw) in zip(layers[::-1], self.matrices[::-1], strict=True):
-            linear(gemms, y[:rows], w, True, no_biases, IDENTITY, dx[:rows], dx[:rows])
+            linear(address, gemms, y[:rows], w, True, no_biases, IDENTITY, dx[:rows], dx[:rows])
             weights_derivative(gemms, x[:rows], 0, y[:rows], 0, dw, 0, dw.shape[1], False)

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
+from dragoman.bench.rounds import AGAINST, OURS
 from dragoman.errors import ConfigurationError, DragomanError
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
@@ -33,11 +34,15 @@ class Process:
     """The process of one contender; closed when the context ends."""
 
     def __init__(self, name: str, directory: Path, threads: int | None, variables: Mapping[str, str]) -> None:
+        """variables  of the environment; the contender AGAINST is Dragoman as $PYTHONPATH has it"""
         self.name = name
+        contender = OURS if name == AGAINST else name
+        if name != AGAINST:
+            variables = {key: value for key, value in variables.items() if key != "PYTHONPATH"}
         self.log = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
         kept = {key: value for key, value in os.environ.items() if threads or key not in THREAD_VARIABLES}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "dragoman.bench.worker", name, str(directory), str(threads or 0)],
+            [sys.executable, "-m", "dragoman.bench.worker", contender, str(directory), str(threads or 0)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.log,

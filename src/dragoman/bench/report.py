@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 
 from rich.table import Table
 
 from dragoman.bench.machine import BUSY
-from dragoman.bench.rounds import Row
+from dragoman.bench.rounds import AGAINST, Row
 from dragoman.bench.run import Results
 from dragoman.bench.scaling import Point
 
@@ -70,6 +71,14 @@ def remarks(results: Results) -> list[str]:
     if shares:
         lines.append(
             f"Share of a step that is matrix products (gemm / dragoman; linear layers alone): {', '.join(shares)}."
+        )
+    other = [row for row in results.rows if row.contender == AGAINST]
+    if other:
+        mean = math.exp(sum(math.log(row.median_ratio) for row in other) / len(other))
+        lowest = min(other, key=lambda row: row.spread[1])
+        lines.append(
+            f"Geometric mean of the {len(other)} ratios {mean:.3f}; the lowest upper quartile is "
+            f"{lowest.spread[1]:.3f} ({lowest.preset} {lowest.workload}). Above 1, this checkout is faster."
         )
     for preset in dict.fromkeys(row.preset for row in results.rows if row.epoch_seconds):
         epochs = [row for row in results.rows if row.preset == preset and row.epoch_seconds]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 OURS = "dragoman"
+AGAINST = "against"  # Dragoman of another checkout
 PRODUCTS, LINEAR_PRODUCTS = "gemm", "gemm linear"  # all matrix products of a step; without those inside attention
 
 

@@ -40,9 +40,23 @@ class Results:
         }
 
 
+def check_against(settings: Settings) -> None:
+    """Raise if the other checkout cannot be measured, or not in these workloads."""
+    assert settings.against is not None
+    worker = settings.against / "src" / "dragoman" / "bench" / "worker.py"
+    if not worker.is_file():
+        raise ConfigurationError(f"--against takes a checkout of Dragoman, but there is no {worker}")
+    others = [name for name in settings.workloads if name not in TRAINING]
+    if others:
+        raise ConfigurationError(f"--against compares training steps; leave {', '.join(others)} out of --only")
+
+
 def run(settings: Settings, say: Callable[[str], None] = lambda text: None) -> Results:
     """Measure the requested workloads; `say` is called with progress messages."""
-    check_installed("torch", INSTALL)
+    if settings.against is None:
+        check_installed("torch", INSTALL)
+    else:
+        check_against(settings)
     if EPOCH in settings.workloads and settings.corpus is None:
         raise ConfigurationError("the workload `epoch` needs a corpus: --corpus FILE")
     facts = machine_facts(settings.threads)

@@ -13,12 +13,12 @@ import numpy as np
 
 from dragoman.bench.preparation import prepare_steps
 from dragoman.bench.processes import ContenderError, Process, first_step, start_processes
-from dragoman.bench.rounds import LINEAR_PRODUCTS, OURS, PRODUCTS, Row, alternate, ratios
+from dragoman.bench.rounds import AGAINST, LINEAR_PRODUCTS, OURS, PRODUCTS, Row, alternate, ratios
 from dragoman.bench.sentences import Sentences
 from dragoman.bench.workloads import TRAINING, Settings, new_network
 
 TOLERANCE = 1e-4
-TIMED_STARTS = (OURS, "torch", "torch.compile")
+TIMED_STARTS = (OURS, "torch", "torch.compile", AGAINST)
 OPTIONAL = ("torch.compile",)
 Say = Callable[[str], None]
 T = TypeVar("T")
@@ -35,6 +35,9 @@ def measure_training(
     prepare_steps(directory, new_network(workload, size), batches, workload.smoothing)
     variables = cache_variables(work, preset, settings)
     names = [OURS, "torch", PRODUCTS, LINEAR_PRODUCTS, *["torch.compile"] * settings.compile]
+    if settings.against is not None:
+        names = [OURS, AGAINST]
+        variables["PYTHONPATH"] = str(settings.against / "src")
     times = {}
     if starts:
         say(f"{preset}: first step, with an empty and with a filled kernel cache")
@@ -149,8 +152,8 @@ def make_rows(
                 memory[OURS] / memory[name],
                 cold,
                 cached,
-                gemm_share=ratios(seconds, PRODUCTS)[1] if name == OURS else None,
-                linear_share=ratios(seconds, LINEAR_PRODUCTS)[1] if name == OURS else None,
+                gemm_share=ratios(seconds, PRODUCTS)[1] if name == OURS and PRODUCTS in seconds else None,
+                linear_share=ratios(seconds, LINEAR_PRODUCTS)[1] if name == OURS and PRODUCTS in seconds else None,
                 epoch_seconds=None if epoch is None else each * epoch,
             )
         )

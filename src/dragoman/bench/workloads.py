@@ -141,6 +141,7 @@ class Settings:
     decoded: int = 256  # sentences to decode
     corpus: str | None = None
     model: Path | None = None
+    against: Path | None = None  # another checkout, to compare with instead of the peers
     skipped: dict[str, str] = field(default_factory=dict)  # what could not be measured, and why
 
     def size(self, preset: str) -> Size:

@@ -40,6 +40,9 @@ def bench(
     model: Annotated[
         Path | None, typer.Option(help="Decode with this trained model instead of random weights.")
     ] = None,
+    against: Annotated[
+        Path | None, typer.Option(metavar="CHECKOUT", help="Compare training with Dragoman of this checkout instead.")
+    ] = None,
     compile: Annotated[bool, typer.Option("--compile", help="Also torch.compile.")] = False,
     scaling: Annotated[bool, typer.Option("--scaling", help="Also time and memory as the work grows.")] = False,
     json_file: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write all figures as JSON.")] = None,
@@ -48,7 +51,7 @@ def bench(
     """Measure Dragoman side by side with PyTorch and CTranslate2 on this machine. Close other programs first."""
     from dragoman.bench.machine import BUSY, load
     from dragoman.bench.run import run
-    from dragoman.bench.workloads import SCALING, Settings, parse_only
+    from dragoman.bench.workloads import DECODING, SCALING, Settings, parse_only
 
     screen, progress = console(), console(stderr=True)
     for path in (json_file, plot):
@@ -57,7 +60,11 @@ def bench(
     presets, workloads = parse_only(only)
     if scaling and SCALING not in workloads:
         workloads += (SCALING,)
-    settings = Settings(presets, workloads, threads=threads, corpus=corpus, model=model, compile=compile)
+    if against is not None and DECODING not in (only or ""):
+        workloads = tuple(name for name in workloads if name != DECODING)
+    settings = Settings(
+        presets, workloads, threads=threads, corpus=corpus, model=model, compile=compile, against=against
+    )
     if quick:
         settings = replace(settings, **QUICK)
     if rounds is not None:
