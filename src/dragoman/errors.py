@@ -37,5 +37,9 @@ class FileFormatError(DragomanError):
     """A file that is not what its reader expects."""
 
 
+class RankError(DragomanError):
+    """Another rank is gone, or does not answer: this one must end too."""
+
+
 class DragomanWarning(UserWarning):
     """Something that is allowed but probably a mistake, or that the theory advises against."""

@@ -88,15 +88,25 @@ class Ranks:
     def spread(self, function: Callable[[list[A]], Sequence[B]], items: Sequence[A]) -> list[B]:
         """Map a function over items, each rank a share of them; all ranks get all results, which JSON must hold.
 
-        Items are dealt out one by one, so that a file sorted by length is no burden to one rank.
+        Items are dealt out one by one, so that a file sorted by length is no burden to one rank. The function is not
+        called without items.
         """
-        if self.size == 1:
-            return list(function(list(items)))
-        found = self.collect(list(function(list(items[self.rank :: self.size]))))
+        own = list(items[self.rank :: self.size])
+        found = self.collect(list(function(own)) if own else [])
         results: list[Any] = [None] * len(items)
         for rank, some in enumerate(found):
             results[rank :: self.size] = some
         return results
+
+    def spread_rows(self, function: Callable[[Any], Array], items: Any) -> Array:
+        """The same where the function returns an array [n, ...]: of n items, a sequence or an array [n, ...]."""
+        if len(items) < self.size or self.size == 1:
+            return function(items)
+        own = function(items[self.rank :: self.size])
+        found = np.zeros((len(items), *own.shape[1:]), own.dtype)
+        found[self.rank :: self.size] = own
+        self.sum(found)
+        return found
 
 
 ALONE = Ranks()

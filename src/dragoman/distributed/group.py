@@ -14,16 +14,12 @@ import torch
 import torch.distributed as distributed
 
 from dragoman.distributed.reduction import SlicedReduction, slices_of
-from dragoman.errors import DragomanError
+from dragoman.errors import RankError
 from dragoman.graph import Array, Theta
 from dragoman.ranks import Ranks, Reduction
 
 LONGEST_TURN = timedelta(days=2)  # preparing a corpus may take that long
 T = TypeVar("T")
-
-
-class RankError(DragomanError):
-    """Another rank is gone, or does not answer."""
 
 
 class TorchRanks(Ranks):
@@ -44,8 +40,8 @@ class TorchRanks(Ranks):
             reason = str(error).splitlines()[0]
             raise RankError(
                 f"rank {self.rank} of {self.size} lost the others ({reason}); a rank was stopped, its machine or the "
-                f"network failed, or one was silent for {self.timeout:g} s. The last checkpoint is intact: run the "
-                "same command again to resume, or let torchrun do it with --max-restarts"
+                f"network failed, or one was silent for {self.timeout:g} s. Run the same command again, or let "
+                "torchrun do it with --max-restarts: a training resumes from its last checkpoint"
             ) from None
 
     def sum(self, numbers: Array) -> None:

@@ -11,14 +11,13 @@ from dragoman.data.batching import BatchStream
 from dragoman.data.dataset import Dataset
 from dragoman.errors import ConfigurationError
 from dragoman.networks import Configuration
-from dragoman.ranks import current
 from dragoman.tasks.configuration import Settings, TrainingConfiguration, configuration, merged
 from dragoman.tasks.model import ModelMetadata
 from dragoman.tasks.planning import Speed, measure
 from dragoman.tasks.recipes import FINE_TUNING_EPOCHS, fine_tuning_for
 from dragoman.tasks.task import DEFAULT, find_task
 from dragoman.training.stopping import format_time
-from dragoman.training.workers import physical_cores
+from dragoman.training.workers import threads_per_rank
 
 LONGEST_WARM_UP = 1000
 SMALLER = {"large": "medium", "medium": "small"}
@@ -92,11 +91,6 @@ def plan_schedule(
         }
     )
     return decided, speed
-
-
-def threads_per_rank() -> int:
-    """The cores of this machine, shared by its ranks."""
-    return max(1, physical_cores() // current().local_size)
 
 
 def _fitting_size(

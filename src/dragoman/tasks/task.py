@@ -198,7 +198,7 @@ class Task(ABC):
 
     @abstractmethod
     def evaluate(self, model: Any, samples: Sequence[Any]) -> TaskReport:
-        """What can be measured of a model on these samples."""
+        """What can be measured of a model on these samples. The ranks share the predictions: all must call this."""
 
     def evaluate_searching(
         self, model: Any, samples: Sequence[Any], beam: int, tell: Callable[[int], None]

@@ -21,7 +21,7 @@ from dragoman.graph import Array, GradientReducer
 from dragoman.layers import ForwardContext
 from dragoman.loss import Loss, LossIndex
 from dragoman.networks import Network
-from dragoman.ranks import ALONE, Ranks
+from dragoman.ranks import ALONE, Ranks, current
 from dragoman.training.pace import Pace
 from dragoman.training.thread_pool import ThreadPool
 
@@ -58,6 +58,11 @@ def physical_cores() -> int:
         except OSError:
             siblings.add(str(core))
     return max(1, len(siblings))
+
+
+def threads_per_rank() -> int:
+    """The cores of this machine, shared by its ranks."""
+    return max(1, physical_cores() // current().local_size)
 
 
 @functools.cache

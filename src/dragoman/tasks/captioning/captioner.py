@@ -20,7 +20,7 @@ from dragoman.graph import Array
 from dragoman.tasks.captioning.settings import CaptionerMetadata
 from dragoman.tasks.trained_model import TrainedModel
 from dragoman.tasks.translation.options import DecodingOptions
-from dragoman.training.workers import Workers, physical_cores
+from dragoman.training.workers import Workers, threads_per_rank
 
 if TYPE_CHECKING:
     from dragoman.analysis.task_report import TaskReport
@@ -64,7 +64,7 @@ class Captioner(TrainedModel):
 
     def __init__(self, network: Any, encoders: Encoders, metadata: CaptionerMetadata) -> None:
         super().__init__(network, encoders, metadata)
-        self.workers = Workers(physical_cores())
+        self.workers = Workers(threads_per_rank())
 
     @property
     def images(self) -> ImageEncoder:

@@ -11,6 +11,7 @@ from dragoman.analysis.task_report import Cell, ReportTable, TaskReport
 from dragoman.data.scenes import described
 from dragoman.data.splits import collapsed
 from dragoman.errors import ConfigurationError
+from dragoman.ranks import current
 from dragoman.tasks.captioning.testing import CaptionedImage
 from dragoman.wording import counted
 
@@ -66,7 +67,9 @@ def evaluate(captioner: Captioner, samples: Sequence[CaptionedImage]) -> TaskRep
 
     Drawn scenes with a pair of colour and shape that training never showed are counted by themselves.
     """
-    written = [found.text for found in captioner.captions([sample.pixels for sample in samples])]
+    written = current().spread(
+        lambda some: [found.text for found in captioner.captions(some)], [sample.pixels for sample in samples]
+    )
     guessed = [captioner.colours.caption(sample.pixels) for sample in samples]
     given = [sample.captions for sample in samples]
     model, baseline = CaptionScores(written, given), CaptionScores(guessed, given)

@@ -25,6 +25,7 @@ from dragoman.data.classes import Classes
 from dragoman.data.labelled_texts import label_names
 from dragoman.errors import DragomanWarning
 from dragoman.graph import Array
+from dragoman.ranks import current
 from dragoman.wording import counted
 
 WORST = 20  # mistakes that are shown
@@ -59,7 +60,7 @@ class Tested:
 
 
 def tested(model: Any, samples: Sequence[tuple[Any, str]], what: str) -> Tested:
-    """Predict the samples; labels that are unknown to the model are reported in one warning."""
+    """Predict the samples, on all ranks; labels that are unknown to the model are reported in one warning."""
     classes = model.classes
     inputs, labels = [each for each, _ in samples], [label for _, label in samples]
     truth, unknown, unseen = np.zeros((len(samples), classes.size), bool), Counter[str](), np.zeros(len(samples), bool)
@@ -79,7 +80,7 @@ def tested(model: Any, samples: Sequence[tuple[Any, str]], what: str) -> Tested:
             DragomanWarning,
             stacklevel=2,
         )
-    found = model.probabilities(inputs)
+    found = current().spread_rows(model.probabilities, inputs)
     predicted = found > 0.5 if classes.several else np.eye(classes.size, dtype=bool)[found.argmax(axis=1)]
     return Tested(classes, list(map(str, inputs)), labels, truth, predicted, found, unseen, what)
 

@@ -13,6 +13,7 @@ from dragoman.analysis.task_report import Cell, ReportTable, TaskReport
 from dragoman.data.series_windows import SeriesWindows
 from dragoman.errors import DataError
 from dragoman.graph import Array
+from dragoman.ranks import current
 from dragoman.tasks.forecasting.intervals import fewest_windows
 from dragoman.wording import counted
 
@@ -83,7 +84,8 @@ def compare(forecaster: Forecaster, windows: SeriesWindows) -> Tested:
     """The forecasts of the model and of the baselines."""
     e, rows = forecaster.encoding, windows.rows()
     known, truth = rows[:, : e.context], rows[:, e.context :]
-    forecasts = {MODEL: forecaster.predict(known, e.horizon), NAIVE: np.repeat(known[:, -1:], e.horizon, axis=1)}
+    predicted = current().spread_rows(lambda some: forecaster.predict(some, e.horizon), known)
+    forecasts = {MODEL: predicted, NAIVE: np.repeat(known[:, -1:], e.horizon, axis=1)}
     if e.period is not None and e.period <= e.context:
         forecasts[SEASONAL] = known[:, e.context - e.period + np.arange(e.horizon) % e.period]
     forecasts[LINEAR] = forecaster.linear.forecast(known, e.horizon)

@@ -16,6 +16,7 @@ from dragoman.analysis.task_report import ReportTable, TaskReport
 from dragoman.data.token_stream import TokenStream
 from dragoman.errors import DataError
 from dragoman.graph import Array
+from dragoman.ranks import current
 from dragoman.tasks.language_model.scoring import LOG_2, Measured, score_of
 from dragoman.training.checkpoints import replace_file
 
@@ -36,7 +37,7 @@ def evaluate(model: TextGenerator, text: str) -> TaskReport:
     if not text:
         raise DataError("there is no text to evaluate on")
     labels = model.tokenizer.encode([text])[0]
-    (measured,) = model.measure([labels])
+    (measured,) = model.measure([labels], current())
     found = score_of(text, labels, measured)
     metrics = {
         "bits_per_character": found.bits_per_character,

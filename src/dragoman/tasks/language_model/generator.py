@@ -18,6 +18,7 @@ from dragoman.engines.compute import fast_compute
 from dragoman.errors import ConfigurationError, DataError
 from dragoman.graph import Array
 from dragoman.networks import LanguageModel
+from dragoman.ranks import ALONE, Ranks
 from dragoman.tasks.features import LONGEST, TextFeatures, encode_features
 from dragoman.tasks.language_model.scoring import Measured, TextScore, measure, score_of
 from dragoman.tasks.language_model.settings import LanguageModelMetadata
@@ -184,8 +185,8 @@ class TextGenerator(TrainedModel):
         read = [self.tokenizer.words(text.strip()) for text in texts]
         return encode_features(self.network, read, min(self.window or LONGEST, LONGEST), (self.begin, None))
 
-    def measure(self, labels: Sequence[Array]) -> list[Measured]:
-        """What is predicted at every position of some texts."""
+    def measure(self, labels: Sequence[Array], ranks: Ranks = ALONE) -> list[Measured]:
+        """What is predicted at every position of some texts; `ranks` share the work, and all of them call this."""
         begun = [np.concatenate(([self.begin], each)).astype(np.int32) for each in labels]
         context = min(self.window or 0, self.metadata.context) if isinstance(self.network, LanguageModel) else None
-        return measure(self.network, begun, context)
+        return measure(self.network, begun, context, ranks)

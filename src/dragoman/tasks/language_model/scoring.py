@@ -15,6 +15,7 @@ from dragoman.engines.compute import fast_compute
 from dragoman.graph import Array, value_of
 from dragoman.layers import ForwardContext
 from dragoman.operations.shapes import check_labels
+from dragoman.ranks import ALONE, Ranks
 
 ROWS = 8192  # positions that go through the network together
 LOG_2 = math.log(2)
@@ -81,25 +82,35 @@ def windows(lengths: Sequence[int], context: int) -> Iterator[Window]:
             start += step
 
 
-def measure(network: Any, labels: Sequence[Array], context: int | None) -> list[Measured]:
+def measure(network: Any, labels: Sequence[Array], context: int | None, ranks: Ranks = ALONE) -> list[Measured]:
     """The positions of every sequence of labels, of which the first is given; [n + 1] labels have n positions.
 
     context  positions that a network reads at most, looking back at half of them at least; None: a recurrent one, which
              reads every sequence from its beginning to its end
+    ranks    that share the passes through the network; a recurrent one needs its state, so each rank reads everything
     """
     with fast_compute():
         if context is None:
             return [_carried(network, each) for each in labels]
         found: list[list[Measured]] = [[] for _ in labels]
         plan = list(windows([len(each) - 1 for each in labels], context))
-        for several in _together(plan):
-            cut = [labels[w.text][w.start : w.stop + 1] for w in several]
-            batch = Batch(*_packed([each[:-1] for each in cut]), np.concatenate([each[1:] for each in cut]))
-            values, right = _judged(network, batch, None)
-            ends = batch.offsets
-            for w, a, b in zip(several, ends[:-1], ends[1:], strict=True):
-                places = np.arange(b - a)
-                found[w.text].append(Measured(values[a:b], right[a:b], places, places + w.start >= w.counted))
+        ends = np.cumsum([0, *(w.stop - w.start for w in plan)])
+        values, right = np.zeros(ends[-1], np.float64), np.zeros(ends[-1], np.uint8)
+        first = 0
+        for number, several in enumerate(_together(plan)):
+            last = first + len(several)
+            if number % ranks.size == ranks.rank:
+                cut = [labels[w.text][w.start : w.stop + 1] for w in several]
+                batch = Batch(*_packed([each[:-1] for each in cut]), np.concatenate([each[1:] for each in cut]))
+                rows = slice(ends[first], ends[last])
+                values[rows], right[rows] = _judged(network, batch, None)
+            first = last
+        ranks.sum(values)
+        ranks.sum(right)
+        for w, a, b in zip(plan, ends[:-1], ends[1:], strict=True):
+            places = np.arange(b - a)
+            is_right = right[a:b].astype(bool)
+            found[w.text].append(Measured(values[a:b], is_right, places, places + w.start >= w.counted))
         return [_joined(each) for each in found]
 
 

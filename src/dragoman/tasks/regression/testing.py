@@ -11,6 +11,7 @@ from dragoman.analysis.task_report import Cell, ReportTable, TaskReport
 from dragoman.data.labelled_texts import as_number
 from dragoman.errors import DataError
 from dragoman.graph import Array
+from dragoman.ranks import current
 from dragoman.tasks.regression.regressor import Regressor
 
 WORST = 20
@@ -22,7 +23,7 @@ def number_report(model: Regressor, samples: Sequence[tuple[str, str]]) -> TaskR
     from dragoman.analysis.figures import classes as figures
 
     texts, truth = [text for text, _ in samples], _numbers([label for _, label in samples])
-    predicted = model.numbers(texts)
+    predicted = current().spread_rows(model.numbers, texts)
     ours, mean = _errors(truth, predicted), _errors(truth, np.full(len(truth), model.scaler.mean))
     metrics = {**ours, **{f"baseline_{name}": value for name, value in mean.items()}, "samples": len(samples)}
     rows: list[tuple[Cell, ...]] = [(name, ours[name], mean[name]) for name in ours]

@@ -16,6 +16,7 @@ from dragoman.analysis.task_report import Cell, ReportTable, TaskReport
 from dragoman.data.readers.conll import SEPARATOR
 from dragoman.errors import DragomanWarning
 from dragoman.graph import Array
+from dragoman.ranks import current
 from dragoman.wording import counted
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def precision_recall(hits: int, predicted: int, true: int) -> tuple[float, float
 def evaluate(tagger: Tagger, samples: Sequence[tuple[str, str]]) -> TaskReport:
     """Compare the tags of a model, and those of one who knows the words alone, with the true ones."""
     words, true = ([sample[side].split(SEPARATOR) for sample in samples] for side in (0, 1))
-    predicted = [list(found.tags) for found in tagger.predict(words)]
+    predicted = current().spread(lambda some: [list(found.tags) for found in tagger.predict(some)], words)
     lexicon = tagger.lexicon
     guessed = [[lexicon.tag(word) for word in sentence] for sentence in words]
     unseen = np.array([word not in lexicon for sentence in words for word in sentence], bool)

@@ -11,6 +11,7 @@ from dragoman.analysis.task_report import ReportTable, TaskReport
 from dragoman.analysis.testing import ScoredSentence, TestingAnalysis
 from dragoman.analysis.verdict import Verdict, verdict
 from dragoman.data.pair_encoding import Pair
+from dragoman.ranks import current
 from dragoman.tasks.translation import figures
 from dragoman.tasks.translation.options import DecodingOptions
 from dragoman.wording import counted
@@ -57,8 +58,8 @@ def translation_report(
     options: DecodingOptions,
     tell: Callable[[int], None] = lambda done: None,
 ) -> TranslationReport:
-    """Translate the sources and compare; `tell` is called with the number of pairs done."""
-    analysis = translator.evaluate(pairs, options, tell)
+    """Translate the sources, on all ranks, and compare; `tell` is called with the number of pairs done."""
+    analysis = translator.evaluate(pairs, options, tell, current())
     bleu, chrf, expected = analysis.bleu.value, analysis.chrf.value, _verdict(analysis)
     search = "greedy" if options.beam == 1 else f"beam of {options.beam}"
     return TranslationReport(

@@ -8,6 +8,7 @@ from typing import Any
 
 from dragoman.data.dataset import Dataset, Part
 from dragoman.data.splits import collapsed
+from dragoman.ranks import current
 from dragoman.tasks.translation.replay import testing_pairs
 from dragoman.tasks.translation.translator import DecodingOptions, Translator
 
@@ -17,11 +18,12 @@ Pair = tuple[str, str]
 
 
 def compare(before: Translator, after: Translator, new: Dataset) -> list[dict[str, Any]]:
-    """Compute error and BLEU, before and after, of each set of pairs."""
+    """Compute error and BLEU, before and after, of each set of pairs, on all ranks."""
     found = []
     for name, pairs in _sets(before, new).items():
         if pairs:
-            first, second = (translator.evaluate(pairs, DecodingOptions(beam=1)) for translator in (before, after))
+            greedy = DecodingOptions(beam=1)
+            first, second = (each.evaluate(pairs, greedy, ranks=current()) for each in (before, after))
             found.append(
                 {
                     "pairs": name,

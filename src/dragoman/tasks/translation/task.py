@@ -16,6 +16,7 @@ from dragoman.data.pair_encoding import LONGEST, SHORTEN, Encoding
 from dragoman.data.schema import Encoders
 from dragoman.errors import ConfigurationError, DragomanWarning
 from dragoman.networks import ARCHITECTURES, Network
+from dragoman.ranks import current
 from dragoman.tasks import components, golden
 from dragoman.tasks.configuration import Settings, TrainingConfiguration
 from dragoman.tasks.parts import check_enough, few_pairs
@@ -218,13 +219,15 @@ class Translation(Task):
 def _scores(
     translator: Translator, pairs: list[tuple[str, str]], names: tuple[str, ...], shown: int, watch: Callback
 ) -> dict[str, float]:
-    """BLEU and chrF of greedy translations; samples are shown on the way."""
+    """BLEU and chrF of greedy translations, which all ranks share; samples are shown on the way."""
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF
 
     chosen = pairs if names else pairs[:shown]
     greedy = DecodingOptions(beam=1, scored=False)
-    written = [found.text for found in translator.translations([source for source, _ in chosen], greedy)]
+    written = current().spread(
+        lambda texts: [found.text for found in translator.translations(texts, greedy)], [source for source, _ in chosen]
+    )
     for (source, target), translation in islice(zip(chosen, written, strict=True), shown):
         watch.notice(f"  {source}\n    -> {translation}\n    (target: {target})")
     metrics = {"bleu": BLEU, "chrf": CHRF}

@@ -27,6 +27,7 @@ from dragoman.engines.compute import fast_compute
 from dragoman.errors import ConfigurationError, DataError, DragomanWarning
 from dragoman.graph import Array
 from dragoman.networks import SequenceModel
+from dragoman.ranks import ALONE, Ranks
 from dragoman.tasks.features import TextFeatures, encode_features
 from dragoman.tasks.trained_model import TrainedModel
 from dragoman.tasks.translation.languages import LANGUAGES
@@ -37,7 +38,7 @@ from dragoman.tasks.translation.segments import Segment, Segmenter, joined
 from dragoman.tasks.translation.settings import TranslatorMetadata
 from dragoman.tasks.translation.spacing import put_back
 from dragoman.tasks.translation.spans import Judge, restored
-from dragoman.training.workers import Workers, physical_cores
+from dragoman.training.workers import Workers, threads_per_rank
 from dragoman.wording import counted
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class Translator(TrainedModel):
         self.source_tokenizer: Tokenizer = encoders["source"]
         self.target_tokenizer: Tokenizer = encoders["target"]
         tokenizers = self.source_tokenizer, self.target_tokenizer
-        self.workers = Workers(physical_cores())
+        self.workers = Workers(threads_per_rank())
         self._protect = metadata.protect and not any(tokenizer.unknown_in([EVERY_STANDIN]) for tokenizer in tokenizers)
         longest, limit = max(SHORTEST, metadata.longest[0]), network.maximum_length
         self._segments = Segmenter(
@@ -200,33 +201,40 @@ class Translator(TrainedModel):
         pairs: Sequence[Pair],
         options: DecodingOptions | None = None,
         tell: Callable[[int], None] = lambda done: None,
+        ranks: Ranks = ALONE,
     ) -> TestingAnalysis:
-        """Run the testing analysis (thesis 6.2) of these pairs; `tell` is called with the number of pairs done."""
+        """Run the testing analysis (thesis 6.2) of these pairs; see `sentences`."""
         from dragoman.analysis.testing import testing_analysis
 
-        return testing_analysis(self.sentences(pairs, options, tell))
+        return testing_analysis(self.sentences(pairs, options, tell, ranks))
 
     def sentences(
         self,
         pairs: Sequence[Pair],
         options: DecodingOptions | None = None,
         tell: Callable[[int], None] = lambda done: None,
+        ranks: Ranks = ALONE,
     ) -> list[Sentence]:
-        """Compute error and hits of each pair under teacher forcing, and its translation."""
+        """Compute error and hits of each pair under teacher forcing, and its translation.
+
+        tell   is called with the number of pairs done
+        ranks  that share the work: all of them must call this, and all get all sentences
+        """
         from dragoman.analysis.testing import Sentence
+
+        def measured(chunk: list[Pair]) -> list[tuple[str, float, float, float]]:
+            written = self.translations([source for source, _ in chunk], options)
+            batches = list(self._scorer.batches(chunk))
+            rows = [row for rows in self.workers.map(self._scorer.errors, batches) for row in rows]
+            return [(translation.text, *row) for translation, row in zip(written, rows, strict=True)]
 
         self._scorer.check_lengths(pairs)
         found: list[Sentence] = []
-        size = 8 * BATCH
+        size = 8 * BATCH * ranks.size
         with fast_compute():
             for start in range(0, len(pairs), size):
-                chunk = list(pairs[start : start + size])
-                written = self.translations([source for source, _ in chunk], options)
-                batches = list(self._scorer.batches(chunk))
-                measured = [row for rows in self.workers.map(self._scorer.errors, batches) for row in rows]
-                found += [
-                    Sentence(source, target, translation.text, *row)
-                    for (source, target), translation, row in zip(chunk, written, measured, strict=True)
-                ]
+                chunk = pairs[start : start + size]
+                rows = ranks.spread(measured, chunk)
+                found += [Sentence(source, target, *row) for (source, target), row in zip(chunk, rows, strict=True)]
                 tell(len(found))
         return found
