@@ -33,6 +33,7 @@ SOURCES = {
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "first: runs before all others, which are faster with what it leaves")
     if not hasattr(config, "workerinput"):  # the process that reports
         config.pluginmanager.register(SkipList(expected_skips()))
 
@@ -64,18 +65,25 @@ def _marked(items: list[pytest.Item]) -> dict[str, list[str]]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.get_closest_marker("first") is None)
     rows, covered = ledger_rows(), _marked(items)
     unknown = sorted(covered.keys() - rows.keys())
     if unknown:
         raise pytest.UsageError(f"tests carry ledger ids that docs/ledger.tsv does not have: {', '.join(unknown)}")
     if config.getoption("--ledger"):
-        from tests.package_use import uses_package
-
-        config.stash[_REPORT] = list(_report(rows, _marked([item for item in items if uses_package(item)])))
+        config.stash[_REPORT] = ledger_report(items)
         items.clear()
 
 
 _REPORT: pytest.StashKey[list[str]] = pytest.StashKey()
+
+
+def ledger_report(items: list[pytest.Item]) -> list[str]:
+    """Which statements these tests cover, as far as they use the package."""
+    from tests.package_use import uses_package
+
+    marked = [item for item in items if item.get_closest_marker("ledger") and uses_package(item)]
+    return list(_report(ledger_rows(), _marked(marked)))
 
 
 def _report(rows: dict[str, dict[str, str]], covered: dict[str, list[str]]) -> Iterator[str]:

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import glob
 import os
+import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
+
+import pytest
+from numba.core.caching import IndexDataCacheFile, _CacheLocator
+
+from dragoman.engines.numba import jit
 
 SCRIPT = """
 import hashlib
@@ -46,6 +54,7 @@ for name in ("transformer", "gru-attention", "lstm"):
 """
 
 
+@pytest.mark.first  # for what it keeps
 def test_the_process_that_compiles_gets_the_bits_of_the_next(tmp_path: Path) -> None:
     printed = [
         subprocess.run(
@@ -60,6 +69,24 @@ def test_the_process_that_compiles_gets_the_bits_of_the_next(tmp_path: Path) -> 
     assert printed[0].count("\n") == 15
     assert list(tmp_path.rglob("*.nbi"))
     assert printed[0] == printed[1]
+    with suppress(OSError):  # the package cannot be written: others compile for themselves
+        keep_for_other_tests(tmp_path)
+
+
+def keep_for_other_tests(compiled: Path) -> None:
+    """Copy kernels to where the package looks for them, unless it has them: they took a minute to compile."""
+    package = Path(jit.__file__).parent
+    if jit.kernel_directory() != package / "__pycache__":
+        return
+    for folder in {source.parent for source in package.rglob("*.py")}:
+        found = compiled / _CacheLocator.get_suitable_cache_subpath(str(folder / "any.py"))
+        own = folder / "__pycache__"
+        for index in found.glob("*.nbi"):
+            if not IndexDataCacheFile(str(own), index.stem, jit.STAMP)._load_index():
+                own.mkdir(exist_ok=True)
+                for path in (*found.glob(f"{glob.escape(index.stem)}.*.nbc"), index):  # what an index names is there
+                    part = shutil.copyfile(path, own / f"{path.name}.{os.getpid()}")
+                    part.replace(own / path.name)
 
 
 LINKED = """
