@@ -12,6 +12,7 @@ from tests.cli.running import COMMAND, Run
 from tests.tasks.models import told_history
 
 LONGEST = 60.0  # seconds to the first checkpoint
+MINUTES = 0.0001  # between checkpoints
 
 
 def assert_killed_and_resumed(
@@ -22,7 +23,7 @@ def assert_killed_and_resumed(
     Returns both model directories.
     """
     whole, killed = place / "whole", place / "killed"
-    given = ["train", *arguments, "--set", "checkpoints.minutes=0.0001", "--out"]
+    given = ["train", *arguments, "--set", f"checkpoints.minutes={MINUTES}", "--out"]
     assert run(*given, whole).code == 0
     process = subprocess.Popen([*COMMAND, *given, str(killed)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     end = time.monotonic() + LONGEST

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import signal
-import time
 from pathlib import Path
 
-import numpy as np
 import pytest
-from safetensors.numpy import load_file
 
 from dragoman.tasks import planning
-from tests.cli.running import Run, dragoman, start
+from tests.cli.killing import MINUTES, assert_killed_and_resumed
+from tests.cli.running import Run
 from tests.tasks.classification import models
 from tests.tasks.classification.conftest import moods, ratings, topics
-from tests.tasks.models import TIME_FIELDS
 
 __all__ = ["moods", "ratings", "topics"]
 
@@ -111,38 +106,16 @@ def test_inspect_and_plan(run: Run, topics: Path, tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize("architecture", ["bag", "transformer"])
-def test_killed_and_resumed_it_ends_with_the_same_bits(architecture: str, tmp_path: Path, own_cache: None) -> None:
+def test_killed_and_resumed_it_ends_with_the_same_bits(architecture: str, run: Run, tmp_path: Path) -> None:
     table = models.write_table(tmp_path / "a.tsv", models.MOODS)
-    given = ["train", table, "--task", "classification", "--architecture", architecture, "--epochs", "6"]
-    given += ["--threads", "1", "--set", "optimizer.batch=8", "--set", "checkpoints.minutes=0.0005"]
+    given = [table, "--task", "classification", "--architecture", architecture, "--epochs", "6"]
+    given += ["--threads", "1", "--set", "optimizer.batch=8"]
     given += ["--set", "stopping.patience=1000", "--shares", "70,15,15"]
     given += ["--set", "network.buckets=512"] if architecture == "bag" else ["--preset", "small"]
-    whole, killed = tmp_path / "whole", tmp_path / "killed"
-    process = start(*given, "--out", str(killed))
-    waited = time.monotonic()
-    while not (killed / "checkpoints" / "latest").exists():
-        assert process.poll() is None, process.stderr and process.stderr.read()
-        assert time.monotonic() - waited < 60
-        time.sleep(0.01)
-    os.kill(process.pid, signal.SIGKILL)
-    process.communicate()
-    assert process.returncode == -signal.SIGKILL
-    assert dragoman(*given, "--out", str(whole)).returncode == 0
-    done = dragoman(*given, "--out", str(killed))
-    assert done.returncode == 0
-    assert "resuming from" in done.stderr + done.stdout
-    one, other = (load_file(place / "weights.safetensors") for place in (whole, killed))
-    assert one.keys() == other.keys()
-    assert all(np.array_equal(one[name], other[name]) for name in one)
-    for name in ("label-classes.json", "text-tokenizer.json", "testing.jsonl.gz"):
-        assert (whole / name).read_bytes() == (killed / name).read_bytes()
-    histories = [
-        [{k: v for k, v in json.loads(line).items() if k not in TIME_FIELDS} for line in text.splitlines()]
-        for text in ((place / "history.jsonl").read_text() for place in (whole, killed))
-    ]
-    assert histories[0] == histories[1]
-    again = dragoman(*given, "--out", str(killed))
-    assert "Nothing left to do" in again.stdout
+    files = ["label-classes.json", "text-tokenizer.json", "testing.jsonl.gz"]
+    _, killed = assert_killed_and_resumed(run, given, tmp_path, files)
+    again = run("train", *given, "--set", f"checkpoints.minutes={MINUTES}", "--out", killed)
+    assert "Nothing left to do" in again.out
 
 
 def test_a_damaged_encoder_is_reported_and_restored(run: Run, topics: Path, tmp_path: Path) -> None:
