@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from dragoman.data.augmentation import Augmentation, Pair, sampled
-from dragoman.data.dataset import CHUNK, LEFT_OUT, About, Dataset, numbers_of, published
+from dragoman.data.dataset import LEFT_OUT, About, Dataset, numbers_of, published
 from dragoman.data.masking import fitting_pairs, learn_augmentation, plainly_masked
 from dragoman.data.pair_encoding import SIDES, Encoding
 from dragoman.data.processes import run_ordered
@@ -37,12 +37,14 @@ from dragoman.data.schema import Encoders, write_texts
 from dragoman.data.source import Source
 from dragoman.data.splits import PARTS, TRAINING, Splitting, assign_parts, check_training
 from dragoman.data.stores import LABEL, StoreJoiner, StoreWriter, TextStore, read_texts
+from dragoman.data.word_cache import WordCache
 from dragoman.errors import ConfigurationError, DataError
 from dragoman.graph import Array
 
 NAME = "prepared.json"  # in a prepared directory: where its pairs come from
 SAMPLE = 500_000  # training pairs that tokenizers are learnt from
-RANGE = 4 * CHUNK  # pairs encoded by one process before the next ones
+CHUNK = 2048  # pairs that a process holds at a time
+RANGE = 16 * CHUNK  # pairs that are one process's task
 LOCK = "lock"
 
 Tell = Callable[[str, int, int], None]  # what is being done, how many are done, of how many
@@ -228,7 +230,7 @@ def _encode(
     """Write the labels of all pairs; pairs that are too long are marked in `parts`."""
     ranges = [(start, min(start + RANGE, len(parts))) for start in range(0, len(parts), RANGE)]
     total = RangeResult(Counter(), [], [0, 0])
-    job = RangeEncoding(work, schema, encoders, augment)
+    job = RangeEncoding(work, schema, {name: WordCache(encoder) for name, encoder in encoders.items()}, augment)
     with ExitStack() as stack:
         joined = [stack.enter_context(StoreJoiner(work / f"{side}-values")) for side in SIDES]
         for (start, stop), done in zip(ranges, run_ordered(_encode_range, job, ranges, workers), strict=True):
