@@ -108,9 +108,9 @@ FITTED = ScalingModel(parameter_seconds=2e-9, message_seconds=1e-4, byte_seconds
 
 def collectives_of(theta: Theta) -> int:
     """Count the sums that a gradient is cut into: as distributed.reduction.slices_of does."""
-    sizes = [p.slot.stop - p.slot.start for p in theta.parameters if p.slot is not None and not p.frozen]
+    sizes = [parameter.value.size for parameter in theta.parameters if not parameter.frozen]
     small = any(0 < size < LARGE for size in sizes)
-    return sum(-(-size // SLICE) for size in sizes if size >= LARGE) + small
+    return int(small) + sum(math.ceil(size / SLICE) for size in sizes if size >= LARGE)
 
 
 def bits_per_second(text: str) -> float:

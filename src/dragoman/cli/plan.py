@@ -39,11 +39,18 @@ def plan(
     label: Annotated[str | None, typer.Option(help="Column that holds the label.")] = None,
     resize: Annotated[str | None, typer.Option(metavar="HxW", help="Of images: resize all to this size.")] = None,
     fill: Fill = None,
+    nodes: Annotated[
+        int | None, typer.Option(min=2, help="Also predict a training on this many machines like this one.")
+    ] = None,
+    bandwidth: Annotated[
+        str | None, typer.Option(help="With --nodes: bits per second between them: 100M, 1G, 10G.")
+    ] = None,
     as_json: AsJson = False,
     *,
     reading: ReadingOptions,
 ) -> None:
     """Measure this machine for some seconds and predict speed, memory and time of every preset."""
+    from dragoman.cli.nodes import network_of, predictions, print_predictions, start_command
     from dragoman.cli.train import read_settings
     from dragoman.engines.compute import fast_compute
     from dragoman.networks import PRESETS
@@ -52,6 +59,7 @@ def plan(
     from dragoman.tasks.planning import measure
     from dragoman.tasks.task import find_task
 
+    network = network_of(nodes, bandwidth)
     screen = console(stderr=as_json)  # standard output is for JSON only
     options = {
         "task": task,
@@ -82,12 +90,18 @@ def plan(
         )
     with fast_compute(tell=lambda text: console(stderr=True).print(text, style="dim", highlight=False)):
         speeds = {name: measure(configuration(merged(given, {"preset": name})), dataset) for name in PRESETS}
+    on_nodes = {} if network is None else predictions(speeds, asked.optimizer, network)
     if as_json:
         presets = [{"preset": name, **_as_dict(speed, seconds)} for name, speed in speeds.items()]
+        for row in presets:
+            row |= {"nodes": on_nodes[row["preset"]].as_dict()} if on_nodes else {}
         found = {"corpus": corpus.name, "parts": parts, "vocabularies": vocabularies, "budget_seconds": seconds}
+        found |= {} if network is None else network.as_dict()
         typer.echo(json.dumps(found | {"presets": presets}, ensure_ascii=False, indent=2))
         return
     _print_speeds(speeds, seconds, screen, parts["training"] if chosen.reads_images else None)
+    if network is not None:
+        print_predictions(on_nodes, network, screen)
     command = ["dragoman", "train", *files]
     within = budget or given["stopping"]["budget"]
     for option, value in (
@@ -102,6 +116,9 @@ def plan(
     ):
         command += [option, str(value)] if value else []
     command += [*reading.arguments(), "--out", "model"]
+    if network is not None and any(found.pays for found in on_nodes.values()):
+        hint(screen, f"Next, on every machine (docs/scaling.md): {start_command(network)} -m {shlex.join(command)}")
+        return
     hint(screen, f"Next: {shlex.join(command)}")
 
 

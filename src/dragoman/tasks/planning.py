@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from dragoman.analysis.scaling import collectives_of
 from dragoman.data.batching import Batching, plan_epoch
 from dragoman.data.dataset import Dataset, Part
 from dragoman.loss import LossIndex
@@ -41,6 +42,8 @@ class Speed:
     steps_per_epoch: int
     validation_seconds: float  # one evaluation
     memory: int  # peak bytes of arrays in a step, with all vectors of a training
+    threads: int = 1
+    collectives: int = 1  # sums that several ranks would make of a gradient
 
     @property
     def epoch_seconds(self) -> float:
@@ -81,6 +84,8 @@ def measure(settings: TrainingConfiguration, dataset: Dataset, seconds: float = 
         math.ceil(stream.batches_in_epoch / optimizer.accumulate),
         _validation_seconds(network, validation, task.plain_error(settings, dataset)) if len(validation) else 0.0,
         memory + VECTORS * network.theta.values.nbytes,
+        workers.threads,
+        collectives_of(network.theta),
     )
 
 
