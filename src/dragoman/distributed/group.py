@@ -6,7 +6,6 @@ import json
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import timedelta
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,11 +13,11 @@ import torch
 import torch.distributed as distributed
 
 from dragoman.distributed.reduction import SlicedReduction, slices_of
+from dragoman.distributed.turns import Heartbeat
 from dragoman.errors import RankError
 from dragoman.graph import Array, Theta
 from dragoman.ranks import Ranks, Reduction
 
-LONGEST_TURN = timedelta(days=2)  # preparing a corpus may take that long
 T = TypeVar("T")
 
 
@@ -83,21 +82,15 @@ class TorchRanks(Ranks):
     @contextmanager
     def in_turn(self) -> Iterator[None]:
         """Wait on the store, not in a collective: those give up after the timeout."""
-        store = distributed.distributed_c10d._get_default_store()
         self._turns += 1
-        key = f"turn-{self._turns}-{os.environ.get('GROUP_RANK', '0')}"
-        if self.local_rank:
-            self.checked(lambda: store.wait([key], LONGEST_TURN))
-        try:
-            yield
-        finally:
-            if not self.local_rank:
-                store.set(key, "done")
-        self.checked(lambda: self._meet(f"met-{self._turns}"))
-
-    def _meet(self, name: str) -> None:
-        """Wait until all ranks have come here, for as long as the slowest needs."""
+        name = f"turn-{self._turns}"
+        machine, all_done = f"{name}-on-{os.environ.get('GROUP_RANK', '0')}", f"{name}-done"
         store = distributed.distributed_c10d._get_default_store()
-        if store.add(name, 1) == self.size:
-            store.set(f"{name}-all", "done")
-        store.wait([f"{name}-all"], LONGEST_TURN)
+        with Heartbeat(store, name, self.rank, self.size, self.timeout) as heartbeat:
+            if self.local_rank:
+                self.checked(lambda: heartbeat.wait(machine))
+            yield
+            if not self.local_rank:
+                heartbeat.raise_flag(machine)
+            heartbeat.raise_flag(all_done)
+            self.checked(lambda: heartbeat.wait(all_done, self.size))
