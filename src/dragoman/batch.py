@@ -118,7 +118,7 @@ class Batch:
     def weight(self) -> float:
         """The sum of the loss weights: what the error of the whole batch is divided by."""
         if self.loss_weights is not None:
-            return float(self.loss_weights.sum())
+            return float(self.loss_weights.sum(dtype=np.float64))  # the same by parts
         return float(len(self) if self.per == "sample" else len(self.labels))
 
     def shards(self, count: int) -> list[Batch]:
