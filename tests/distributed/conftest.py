@@ -1,0 +1,71 @@
+"""One launch of two ranks that do all trainings one after the other; the tests look at what came of them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dragoman.graph import Array
+from dragoman.tasks.configuration import merged
+from dragoman.tasks.training import train_model
+from tests.distributed import cases, commands
+from tests.distributed.launch import launched
+from tests.engines.conftest import numba
+from tests.tasks import models
+from tests.tasks.conftest import own_cache
+
+__all__ = ["numba", "own_cache"]
+
+
+@dataclass(frozen=True)
+class Together:
+    """What the ranks have left.
+
+    given    the settings of every case
+    results  theta and errors of every training, as the first rank has found them
+    ranks    what each rank says
+    resumed  theta of one process where two have gone on
+    whole    a model directory
+    """
+
+    given: dict[str, dict[str, Any]]
+    results: dict[str, dict[str, Array]]
+    ranks: list[dict[str, Any]]
+    resumed: Array
+    whole: Path
+
+
+@pytest.fixture(scope="session")
+def together(own_cache: None, tmp_path_factory: pytest.TempPathFactory) -> Together:
+    place = tmp_path_factory.mktemp("together")
+    given = cases.cases(place)
+    begun, resumed = _begun(place)
+    for rank in (0, 1):
+        (place / str(rank)).mkdir()
+        models.write_pairs(place / str(rank) / "pairs.tsv", models.PAIRS[rank:])
+    everything = {
+        "cases": given,
+        "resumed": begun,
+        "other data": {"settings": models.tiny(), "folder": str(place)},
+        "budget": models.tiny({"stopping": {"epochs": None, "budget": 1.5}}),
+        "whole": {"settings": commands.settings(), "out": str(place / "whole")},
+    }
+    (place / "cases.json").write_text(json.dumps(everything), encoding="utf-8")
+    with launched("-m", "tests.distributed.ranks_at_work", place) as launch:
+        launch.finish()
+    ranks = [json.loads((place / f"{rank}.json").read_text(encoding="utf-8")) for rank in (0, 1)]
+    return Together(given, cases.load(place / "results.npz"), ranks, resumed, place / "whole")
+
+
+def _begun(place: Path) -> tuple[dict[str, Any], Array]:
+    """The settings of a training that one process has begun in a directory, and theta at the end of it."""
+    changes = {"stopping": {"epochs": None, "steps": 6}, "sharded_optimizer": True, "progress": {"every": 2}}
+    given = models.tiny(changes)
+    with cases.double_precision():
+        train_model(merged(given, {"stopping": {"steps": 4}, "optimizer": {"schedule_steps": 6}}), place / "begun")
+        whole, _ = train_model(given)
+    return {"settings": given, "out": str(place / "begun")}, whole.network.theta.values.copy()
