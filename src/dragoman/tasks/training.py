@@ -219,7 +219,6 @@ class ModelTraining:
         if self.out is not None and not outcome.records:
             before = directory_of.load_metadata(self.out).training.get("compared")
         before = self.ranks.share(before)
-        before = self.ranks.share(before)
         if outcome.records and np.array_equal(self.network.theta.values, base.network.theta.values):
             self.watch.notice(
                 "no evaluation was better than the model that training started from, so its weights are kept"
