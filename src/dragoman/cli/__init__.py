@@ -35,6 +35,7 @@ from dragoman.cli.translate import translate
 from dragoman.distributed import is_one_of_several
 from dragoman.errors import ConfigurationError, DragomanError, DragomanWarning
 
+SPREAD = ("train", "evaluate", "translate", "predict", "score", "caption", "vectors")  # what several ranks share
 HELP = {"help_option_names": ["-h", "--help"]}
 
 app = typer.Typer(
@@ -54,6 +55,7 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def options(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
@@ -67,6 +69,11 @@ def options(
     """Handle the options before any command."""
     if quiet and verbose:
         raise ConfigurationError("--quiet and --verbose cannot be used together")
+    if is_one_of_several() and context.invoked_subcommand not in SPREAD:
+        raise ConfigurationError(
+            f"{context.invoked_subcommand} runs in one process, and this is one of several; start it without torchrun "
+            f"($RANK, $WORLD_SIZE). Several can share {', '.join(SPREAD)}"
+        )
     QUIET.set(quiet)
     if verbose:
         logging.getLogger("dragoman").setLevel(logging.DEBUG)

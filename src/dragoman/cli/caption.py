@@ -9,11 +9,14 @@ from typing import Annotated
 import typer
 
 from dragoman.cli.engine import choose_engine
+from dragoman.cli.spreading import on_all_ranks
 from dragoman.cli.translate import written_output
+from dragoman.ranks import current
 
-TOGETHER = 64  # images that are read at a time
+TOGETHER = 64  # images that a rank reads at a time
 
 
+@on_all_ranks
 def caption(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A captioner that `dragoman train` wrote.")],
     images: Annotated[list[str], typer.Argument(metavar="IMAGE...", help="PNG or JPEG files, or folders of them.")],
@@ -39,13 +42,18 @@ def caption(
     captioner = Captioner.load(model)
     paths = list(image_files(images))
     choose_engine(len(paths) < FEW)
+    together = TOGETHER * current().size
+
+    def described(chunk: list[Path]) -> list[str]:
+        return [
+            json.dumps({"image": str(image), **found.as_dict()}, ensure_ascii=False)
+            if as_json
+            else "\n".join(text if len(paths) == 1 else f"{image}\t{text}" for text, _ in found.alternatives)
+            for image, found in zip(chunk, captioner.captions(chunk, options, resize), strict=True)
+        ]
+
     with written_output(out, None) as file:
-        for start in range(0, len(paths), TOGETHER):
-            chunk = paths[start : start + TOGETHER]
-            for image, found in zip(chunk, captioner.captions(chunk, options, resize), strict=True):
-                if as_json:
-                    print(json.dumps({"image": str(image), **found.as_dict()}, ensure_ascii=False), file=file)
-                    continue
-                for text, _ in found.alternatives:
-                    print(text if len(paths) == 1 else f"{image}\t{text}", file=file)
+        for start in range(0, len(paths), together):
+            for line in current().spread(described, paths[start : start + together]):
+                print(line, file=file)
             file.flush()

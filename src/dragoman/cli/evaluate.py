@@ -16,9 +16,11 @@ from dragoman.cli.options import (
     given_only,
     with_reading_options,
 )
+from dragoman.cli.spreading import on_all_ranks
 
 
 @with_reading_options()
+@on_all_ranks
 def evaluate(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A directory that `dragoman train` wrote.")],
     files: Annotated[

@@ -14,9 +14,10 @@ from dragoman.cli.translate import written_output
 from dragoman.data.images import Picture
 from dragoman.data.images.picture import EXTENSIONS
 from dragoman.errors import ConfigurationError, DataError
+from dragoman.ranks import current
 from dragoman.wording import counted
 
-TOGETHER = 128  # images that are decoded at a time
+TOGETHER = 128  # images that a rank decodes at a time
 FEW = 8  # images below which compiled kernels are not worth loading
 
 
@@ -27,22 +28,33 @@ def predict_images(found: Any, names: Sequence[str], resize: bool, skip: bool, o
     """
     paths = list(image_files(names))
     choose_engine(len(paths) < FEW)
-    skipped = 0
+    skipped, together = 0, TOGETHER * current().size
+
+    def predicted(some: list[Path]) -> list[tuple[bool, str]]:
+        """(whether it was read, its line or the error) of each image."""
+        pictures: dict[Path, Picture] = {}
+        errors: dict[Path, str] = {}
+        for path in some:
+            try:
+                pictures[path] = found.images.read(path, resize)
+            except DataError as error:
+                if not skip:
+                    raise
+                errors[path] = str(error)
+        lines = {}
+        for path, prediction in zip(pictures, found.predict(list(pictures.values())), strict=True):
+            line = json.dumps({"image": str(path), **prediction.as_dict()}, ensure_ascii=False)
+            lines[path] = line if as_json else f"{path}\t{prediction.line()}"
+        return [(path in lines, lines.get(path) or errors[path]) for path in some]
+
     with written_output(out, None) as file:
-        for start in range(0, len(paths), TOGETHER):
-            pictures: list[tuple[str, Picture]] = []
-            for path in paths[start : start + TOGETHER]:
-                try:
-                    pictures.append((str(path), found.images.read(path, resize)))
-                except DataError as error:
-                    if not skip:
-                        raise
-                    skipped += 1
-                    typer.echo(f"skipped: {error}", err=True)
-            predictions = found.predict([picture for _, picture in pictures])
-            for (name, _), prediction in zip(pictures, predictions, strict=True):
-                line = json.dumps({"image": name, **prediction.as_dict()}, ensure_ascii=False)
-                print(line if as_json else f"{name}\t{prediction.line()}", file=file)
+        for start in range(0, len(paths), together):
+            for good, line in current().spread(predicted, paths[start : start + together]):
+                if good:
+                    print(line, file=file)
+                    continue
+                skipped += 1
+                typer.echo(f"skipped: {line}", err=True)
             file.flush()
     if skipped:
         typer.echo(f"{counted(skipped, 'image')} of {len(paths):,} skipped", err=True)

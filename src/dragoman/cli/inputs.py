@@ -29,8 +29,9 @@ from dragoman.data.documents import (
 from dragoman.data.readers import FORMATS, Layout, ReadErrors
 from dragoman.data.source import LONGEST_LINE, NAME_ENCODING, STANDARD_INPUT, Line, Source
 from dragoman.errors import ConfigurationError, DataError
+from dragoman.ranks import current
 
-TOGETHER = 1024  # maximum number of lines to translate at a time
+TOGETHER = 1024  # maximum number of lines that a rank translates at a time
 PLAIN = "plain"
 UTF_8 = "utf-8"
 FEW_NULS = 8  # undecodable characters in the first bytes of a table; with more it is not text
@@ -192,9 +193,10 @@ def _bounded(stream: TextIO) -> Iterator[str]:
 
 def _chunks(lines: Iterable[str]) -> Iterator[list[str]]:
     chunk: list[str] = []
+    most = TOGETHER * current().size
     for line in lines:
         chunk.append(line)
-        if len(chunk) == TOGETHER:
+        if len(chunk) == most:
             yield chunk
             chunk = []
     if chunk:
@@ -218,7 +220,8 @@ def as_they_come(stream: TextIO, encoding: str = UTF_8) -> Iterator[list[str]]:
     """Yield the lines that have arrived, at least one: interactive programs get each answer, files are fast."""
     if isinstance(stream, io.TextIOWrapper):  # not the encoding of the terminal; waits for whole characters
         stream.reconfigure(encoding=encoding, errors="strict")
-    arrived: queue.Queue[str | BaseException | None] = queue.Queue(TOGETHER)
+    most = TOGETHER * current().size
+    arrived: queue.Queue[str | BaseException | None] = queue.Queue(most)
 
     def read() -> None:
         try:
@@ -233,7 +236,7 @@ def as_they_come(stream: TextIO, encoding: str = UTF_8) -> Iterator[list[str]]:
     while more:
         chunk: list[str] = []
         waiting = True
-        while more and len(chunk) < TOGETHER and (waiting or not arrived.empty()):
+        while more and len(chunk) < most and (waiting or not arrived.empty()):
             line = arrived.get()
             waiting = False
             if isinstance(line, str):

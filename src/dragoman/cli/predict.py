@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any
 
 import typer
 
 from dragoman.cli.engine import choose_engine
 from dragoman.cli.options import TextOptions, check_on_bad_line, with_text_options
+from dragoman.cli.spreading import on_all_ranks, shared_chunks
 from dragoman.cli.translate import written_output
 from dragoman.errors import ConfigurationError
+from dragoman.ranks import current
 
 
 @with_text_options
+@on_all_ranks
 def predict(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A directory that `dragoman train` wrote.")],
     text: Annotated[
@@ -59,23 +62,29 @@ def predict(
         raise ConfigurationError(f"a model for {task.name} does not say which words decided; leave --explain out")
     choose_engine(given.is_text)
     read = empty = 0
+
+    def predicted(lines: list[str]) -> list[str]:
+        return [
+            _written(line, prediction, found.explain(line) if explain else None, as_json)
+            for line, prediction in zip(lines, found.predict(lines), strict=True)
+        ]
+
     with written_output(out, None if given.is_text else given.given) as file:
-        for lines in given.chunks():
+        for lines in shared_chunks(given.chunks):
             read, empty = read + len(lines), empty + sum(not line.strip() for line in lines)
-            for line, prediction in zip(lines, found.predict(lines), strict=True):
-                _write(line, prediction, found.explain(line) if explain else None, as_json, file)
+            for line in current().spread(predicted, lines):
+                print(line, file=file)
             file.flush()
     if empty:
         texts = "the text is" if read == 1 else f"{empty:,} of {read:,} texts {'is' if empty == 1 else 'are'}"
         typer.echo(f"warning: {texts} empty: a prediction from nothing", err=True)
 
 
-def _write(text: str, prediction: Any, explanation: Any, as_json: bool, file: TextIO) -> None:
+def _written(text: str, prediction: Any, explanation: Any, as_json: bool) -> str:
     if as_json:
         found = {"text": text, **prediction.as_dict()}
         if explanation is not None:
             found["explanation"] = explanation.as_dict()
-        print(json.dumps(found, ensure_ascii=False), file=file)
-        return
+        return json.dumps(found, ensure_ascii=False)
     why = "" if explanation is None else f"\t{explanation.line()}"
-    print(f"{prediction.line()}{why}", file=file)
+    return f"{prediction.line()}{why}"

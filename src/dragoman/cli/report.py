@@ -21,6 +21,7 @@ from dragoman.cli.fields import print_field
 from dragoman.cli.options import console, new_table
 from dragoman.cli.quality import print_headline
 from dragoman.errors import ConfigurationError, DataError, DragomanError
+from dragoman.ranks import current
 from dragoman.wording import counted
 
 ROWS = 20  # of a table in the terminal; the page has all
@@ -49,12 +50,15 @@ def evaluate_model(
     if not len(samples):
         raise DataError(f"{name} has no {task.samples}; give a file of {task.samples} to evaluate on")
     samples, place = samples[:most], out or directory / "evaluation"
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ConfigurationError(f"{place} cannot be created: {error}") from None
+    if current().first:
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigurationError(f"{place} cannot be created: {error}") from None
     with _progress(len(samples)) as tell:
         report = task.evaluate_searching(model, samples, beam, tell)
+    if not current().first:
+        return
     text = write_report(report, model, name, place)
     if as_json:
         typer.echo(text)

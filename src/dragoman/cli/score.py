@@ -6,15 +6,21 @@ import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dragoman.cli.engine import choose_engine
 from dragoman.cli.options import Encoding
+from dragoman.cli.spreading import on_all_ranks, shared_chunks
 from dragoman.errors import ConfigurationError, DataError
+from dragoman.ranks import current
+
+if TYPE_CHECKING:
+    from dragoman.tasks.language_model.scoring import TextScore
 
 
+@on_all_ranks
 def score(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A language model that `dragoman train` wrote.")],
     text: Annotated[
@@ -31,14 +37,22 @@ def score(
     is_text = text is not None and Input(text).is_text
     generator = TextGenerator.load(model)
     choose_engine(is_text)
-    for lines in _chunks(text, is_text, whole, encoding):
-        for found in generator.score(lines):
-            if as_json:
-                typer.echo(json.dumps(found.as_dict(), ensure_ascii=False))
-                continue
-            numbers = (found.log_probability, found.perplexity, found.bits_per_character)
-            shown = ["-" if math.isnan(number) else f"{number:.4f}" for number in numbers]
-            typer.echo("\t".join([*shown, str(text) if whole else " ".join(found.text.splitlines())]))
+
+    def scored(lines: list[str]) -> list[str]:
+        return [_written(found, text if whole else None, as_json) for found in generator.score(lines)]
+
+    for lines in shared_chunks(lambda: _chunks(text, is_text, whole, encoding)):
+        for line in current().spread(scored, lines):
+            typer.echo(line)
+
+
+def _written(found: TextScore, name: str | None, as_json: bool) -> str:
+    """A line of numbers, with the name of a file or its text."""
+    if as_json:
+        return json.dumps(found.as_dict(), ensure_ascii=False)
+    numbers = (found.log_probability, found.perplexity, found.bits_per_character)
+    shown = ["-" if math.isnan(number) else f"{number:.4f}" for number in numbers]
+    return "\t".join([*shown, " ".join(found.text.splitlines()) if name is None else name])
 
 
 def _chunks(text: str | None, is_text: bool, whole: bool, encoding: str | None) -> Iterator[list[str]]:

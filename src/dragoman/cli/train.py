@@ -25,7 +25,7 @@ from dragoman.cli.options import (
     with_reading_options,
 )
 from dragoman.cli.quality import print_quality
-from dragoman.distributed import joined
+from dragoman.cli.spreading import all_ranks
 from dragoman.errors import ConfigurationError
 from dragoman.ranks import current
 from dragoman.wording import counted
@@ -133,7 +133,7 @@ def train(
         "start": {"model": start, "replay": replay, "train": part},
     }
     given, asked = read_settings(files, merged(given_only(options), read_assignments(assignments or [])))
-    with joined() as ranks:
+    with all_ranks() as ranks:
         code = _train(given, asked, console(quiet=not ranks.first))
     if code:
         raise typer.Exit(code)
@@ -184,9 +184,10 @@ def _train(given: Settings, asked: TrainingConfiguration, screen: Console) -> in
         _print_compared(ended["compared"], screen)
     if not outcome.finished:
         hint(screen, "Run the same command again to resume.")
-    elif outcome.records and current().first:
-        print_quality(model, screen)
-    hint(screen, "Next:", *(f"  {command}" for command in find_task(asked.task).next_commands(out)))
+    elif outcome.records:
+        print_quality(model, out, screen)
+    if current().first:
+        hint(screen, "Next:", *(f"  {command}" for command in find_task(asked.task).next_commands(out)))
     return 0 if outcome.finished else 128 + (interrupts.signal or signal.SIGINT)
 
 

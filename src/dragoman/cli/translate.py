@@ -14,7 +14,9 @@ import typer
 
 from dragoman.cli.engine import choose_engine
 from dragoman.cli.options import TextOptions, with_text_options
+from dragoman.cli.spreading import on_all_ranks, shared_chunks
 from dragoman.errors import ConfigurationError
+from dragoman.ranks import current
 from dragoman.wording import counted
 
 if TYPE_CHECKING:
@@ -22,8 +24,11 @@ if TYPE_CHECKING:
 
 EXCERPT = 60  # characters of a line to show in a warning
 
+_Written = tuple[str, int, str | None]  # the output of a line, in how many pieces it was translated, its unseen script
+
 
 @with_text_options
+@on_all_ranks
 def translate(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A directory that `dragoman train` wrote.")],
     text: Annotated[
@@ -68,36 +73,43 @@ def translate(
     translator = Translator.load(model)
     choose_engine(one_text)
     number, unseen = 0, Counter[str]()
+
+    def translated(lines: list[str]) -> list[_Written]:
+        prefixes = None if prefix is None else [prefix] * len(lines)
+        found = translator.translations(lines, choice, prefixes)
+        return [_written(line, each, translator, as_json) for line, each in zip(lines, found, strict=True)]
+
     with written_output(out, None if one_text else given.given) as file:
-        for lines in given.chunks():
-            prefixes = None if prefix is None else [prefix] * len(lines)
-            for line, translation in zip(lines, translator.translations(lines, choice, prefixes), strict=True):
+        for lines in shared_chunks(given.chunks):
+            for line, (text, pieces, script) in zip(lines, current().spread(translated, lines), strict=True):
                 number += 1
-                _warn(translation, "the text" if one_text else f"line {number}", line, unseen)
-                _write(line, translation, number, translator, as_json, file)
+                if script is not None:
+                    unseen[script] += 1
+                    if unseen[script] == 1:  # the others are counted
+                        _warn("the text" if one_text else f"line {number}", line, script)
+                if pieces > 1:
+                    words = counted(len(line.split()), "word")
+                    typer.echo(f"line {number} ({words}) was translated in {pieces} pieces", err=True)
+                print(text, file=file)
             file.flush()
     for script, count in unseen.items():
         if count > 1:
             typer.echo(f"warning: {count:,} lines in all are {script}: their translations are made up", err=True)
 
 
-def _warn(translation: Translation, place: str, line: str, unseen: Counter[str]) -> None:
-    """Warn about the first line of each script, and count the others."""
-    script = translation.unseen_script
-    if script is None:
-        return
-    unseen[script] += 1
-    if unseen[script] == 1:
-        shown = line if len(line) <= EXCERPT else line[:EXCERPT] + "..."
-        typer.echo(f"warning: {place}: {'; '.join(translation.warnings)} ({shown})", err=True)
+def _warn(place: str, line: str, script: str) -> None:
+    from dragoman.tasks.translation.results import made_up
+
+    shown = line if len(line) <= EXCERPT else line[:EXCERPT] + "..."
+    typer.echo(f"warning: {place}: {made_up(script)} ({shown})", err=True)
 
 
 @contextmanager
 def written_output(out: Path | None, source: str | None) -> Iterator[TextIO]:
-    """Open standard output, or a file that is replaced when it is complete."""
+    """Open standard output, or a file that is replaced when it is complete; the first rank alone writes it."""
     from dragoman.data.output import write_text_atomically
 
-    if out is None or str(out) == "-":
+    if out is None or str(out) == "-" or not current().first:
         yield sys.stdout
         return
     if source is not None and out.exists() and Path(source).exists() and out.samefile(source):
@@ -106,17 +118,12 @@ def written_output(out: Path | None, source: str | None) -> Iterator[TextIO]:
         yield file
 
 
-def _write(
-    line: str, translation: Translation, number: int, translator: Translator, as_json: bool, file: TextIO
-) -> None:
-    if translation.pieces > 1:
-        words = counted(len(line.split()), "word")
-        typer.echo(f"line {number} ({words}) was translated in {translation.pieces} pieces", err=True)
+def _written(line: str, translation: Translation, translator: Translator, as_json: bool) -> _Written:
     if as_json:
-        print(json.dumps(_as_object(line, translation, translator), ensure_ascii=False), file=file)
-        return
-    for alternative in translation.alternatives:
-        print(alternative.text, file=file)
+        text = json.dumps(_as_object(line, translation, translator), ensure_ascii=False)
+    else:
+        text = "\n".join(alternative.text for alternative in translation.alternatives)
+    return text, translation.pieces, translation.unseen_script
 
 
 def _as_object(line: str, translation: Translation, translator: Translator) -> dict[str, Any]:

@@ -12,7 +12,9 @@ from rich.text import Text
 
 from dragoman.cli.options import console as new_console
 from dragoman.cli.options import hint, is_quiet, new_table
+from dragoman.cli.spreading import on_all_ranks
 from dragoman.errors import ConfigurationError
+from dragoman.ranks import current
 
 if TYPE_CHECKING:
     from dragoman.tasks.vectors.plan import Method
@@ -29,6 +31,7 @@ Count = Annotated[int, typer.Option(min=1, help="How many words to show.")]
 
 
 @app.command("train")
+@on_all_ranks
 def train_command(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="A text file; - for standard input.")],
     out: Annotated[Path, typer.Option(help="Output file: .txt, or .bin for the binary format; .gz compresses.")],
@@ -75,6 +78,8 @@ def train_command(
         vectors = train_vectors(text, settings, progress, progress.tell)
     finally:
         progress.close()
+    if not current().first:
+        return
     save_vectors(vectors, out)
     took = format_time(time.monotonic() - start)
     _say(f"{len(vectors):,} words with vectors of depth {vectors.depth} are in {out} ({took}).")

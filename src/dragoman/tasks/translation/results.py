@@ -27,6 +27,11 @@ def joint_confidence(pieces: Sequence[Alternative]) -> float:
     return math.nan if math.isnan(mean) else min(1.0, math.exp(mean))
 
 
+def made_up(script: str) -> str:
+    """The warning of a text in a script that the model does not know."""
+    return f"most letters are {script}, which the model was not trained on: this translation is made up"
+
+
 @dataclass(frozen=True)
 class Translation:
     """The alternatives for a text, best first, and in how many segments it was translated.
@@ -50,11 +55,7 @@ class Translation:
     @property
     def warnings(self) -> list[str]:
         """Reasons not to trust the translation."""
-        if self.unseen_script is None:
-            return []
-        return [
-            f"most letters are {self.unseen_script}, which the model was not trained on: this translation is made up"
-        ]
+        return [] if self.unseen_script is None else [made_up(self.unseen_script)]
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -18,6 +18,8 @@ from dragoman.engines.compute import fast_compute
 from dragoman.errors import ConfigurationError, DataError, NonFiniteError
 from dragoman.graph import Array
 from dragoman.operations.vector_steps import Epoch, vector_steps
+from dragoman.ranks import Ranks, current
+from dragoman.tasks.vectors.averaging import Range, average, check_same_words, own_parts
 from dragoman.tasks.vectors.plan import VectorSettings, make_plan
 from dragoman.tasks.vectors.text import copied, count_words, frequent_words, numbered, sentences
 from dragoman.tasks.vectors.words import WordVectors
@@ -47,13 +49,16 @@ def train_vectors(
     """Learn the vectors of the words of a text file, the most frequent first.
 
     With one thread the same text, settings and seed give the same vectors. Several threads write to the same tables
-    without waiting for each other, so that no two runs are alike.
+    without waiting for each other, so that no two runs are alike. Of several ranks, all call this and get the same
+    vectors; see `averaging`.
     """
-    s = settings or VectorSettings()
+    s, ranks = settings or VectorSettings(), current()
     if warning := check_threads(s.threads):
         notice(f"warning: {warning}")
     source = Source(str(text))
     name = source.shown
+    if ranks.size > 1 and source.is_single_pass:
+        raise ConfigurationError(f"{name} can be read by one process only; save the text to a file for {ranks.size}")
     with tempfile.TemporaryDirectory(prefix="dragoman-", ignore_cleanup_errors=True) as directory:
         if source.is_single_pass:
             source = copied(source, Path(directory) / "text.txt")
@@ -66,9 +71,10 @@ def train_vectors(
             f"{counts.sum() / counted.total():.1%} of the text"
         )
         _check_softmax(len(words), s)
+        check_same_words(name, words, counts, ranks)
         corpus = numbered(sentences(source, s.split, s.lower_case), words, Path(directory) / "labels")
         with fast_compute(tell=notice):
-            table = _learn(corpus, counts, s, tell)
+            table = _learn(corpus, counts, s, ranks, tell)
         del corpus  # close the memory maps before deleting their files
     return WordVectors(words, table)
 
@@ -81,36 +87,50 @@ def _check_softmax(words: int, settings: VectorSettings) -> None:
         )
 
 
-def _learn(corpus: LabelStore, counts: Array, s: VectorSettings, tell: Callable[[Progress], None]) -> Array:
+def _learn(
+    corpus: LabelStore, counts: Array, s: VectorSettings, ranks: Ranks, tell: Callable[[Progress], None]
+) -> Array:
     rng = np.random.default_rng(s.seed)
     table: Array = ((rng.random((len(counts), s.depth)) - 0.5) / s.depth).astype(np.float32)
     outputs = np.zeros_like(table)
     labels, offsets = corpus.data, corpus.offsets
-    plan, blocks = make_plan(counts, len(labels), s), _blocks(corpus)
+    plan = make_plan(counts, len(labels), replace(s, rate=s.rate * ranks.size))
 
-    def learn(epoch: Epoch, block: tuple[int, int]) -> tuple[float, int]:
+    def learn(epoch: Epoch, block: Range) -> Array:
+        """Words, summed error and predictions of a block."""
         first, last = block
-        return vector_steps(table, outputs, labels, offsets, plan=plan, epoch=epoch, first=first, last=last)
+        found = vector_steps(table, outputs, labels, offsets, plan=plan, epoch=epoch, first=first, last=last)
+        return np.array([offsets[last] - offsets[first], *found], np.float64)
 
-    predictions = 0
+    def learned(epoch: Epoch) -> Iterator[Array]:
+        """The same of each block; of several ranks, of each part of the text."""
+        if ranks.size == 1:
+            yield from pool.map(partial(learn, epoch), _blocks(offsets, 0, len(corpus)))
+            return
+        for part in own_parts(offsets, len(table), ranks):
+            found = sum(pool.map(partial(learn, epoch), _blocks(offsets, *part)), np.zeros(3))
+            of_ranks = ranks.gather(found.tolist())
+            average((table, outputs), of_ranks[:, 0], ranks)
+            yield of_ranks.sum(axis=0)
+
+    words = predictions = 0
     with ThreadPoolExecutor(s.threads) as pool:
         for number in range(s.epochs):
-            epoch = Epoch(s.seed, number, number * len(labels))
-            for (_, last), (error, count) in zip(blocks, pool.map(partial(learn, epoch), blocks), strict=True):
+            for read, error, count in learned(Epoch(s.seed, number, number * len(labels))):
                 if not np.isfinite(error):
                     raise NonFiniteError(
                         f"epoch {number + 1}: the error is {error}: the vectors have overflowed; use a rate below "
                         f"{s.rate:g}"
                     )
-                words = epoch.before + int(offsets[last])
-                tell(Progress(number + 1, words, words / plan.total, error / max(1, count), last == len(corpus)))
-                predictions += count
+                words, predictions = words + int(read), predictions + int(count)
+                ended = words == (number + 1) * len(labels)
+                tell(Progress(number + 1, words, words / plan.total, error / max(1, count), ended))
     if not predictions:
         raise DataError("subsampling left nothing of this short text; give more text, or use subsampling 0")
     return table
 
 
-def _blocks(corpus: LabelStore) -> list[tuple[int, int]]:
-    """Yield ranges of sentences with about BLOCK words each."""
-    cuts = np.searchsorted(corpus.offsets, np.arange(0, len(corpus.data), BLOCK))
-    return list(itertools.pairwise(int(cut) for cut in np.unique(np.append(cuts, len(corpus)))))
+def _blocks(offsets: Array, first: int, last: int) -> list[Range]:
+    """Cut a range of sentences into ranges with about BLOCK words each."""
+    cuts = np.searchsorted(offsets, np.arange(offsets[first], offsets[last], BLOCK))
+    return list(itertools.pairwise(int(cut) for cut in np.unique(np.append(cuts, last))))
