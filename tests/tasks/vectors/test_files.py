@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from gensim.models import KeyedVectors
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -45,6 +44,8 @@ def test_what_is_written_comes_back_exactly(name: str, tmp_path: Path, vectors: 
 
 @pytest.mark.parametrize("name", ["v.txt", "v.bin", "v.txt.gz", "v.bin.gz", "v.vec"])
 def test_gensim_reads_ours_and_we_read_its(name: str, tmp_path: Path, vectors: WordVectors) -> None:
+    from gensim.models import KeyedVectors  # takes a second, and only this test needs it
+
     save_vectors(vectors, tmp_path / name)
     theirs = KeyedVectors.load_word2vec_format(str(tmp_path / name), binary=".bin" in name)
     assert theirs.index_to_key == vectors.words
