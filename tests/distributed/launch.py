@@ -91,7 +91,7 @@ class Launch:
 
 ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
-    "PYTHONPATH": str(ROOT),
+    "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]),
     "PYTHONUNBUFFERED": "1",
     "GLOO_SOCKET_IFNAME": "lo",
 }

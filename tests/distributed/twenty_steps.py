@@ -39,14 +39,18 @@ class Pairs:
         return Batch.pairs([self._sources[i] for i in items], [self._references[i] for i in items])
 
 
+def network(dtype: Any) -> Transformer:
+    sizes: dict[str, Any] = {"depth": 32, "perceptron_depth": 40, "heads": 4, "layers": 2, "dropout": 0.2}
+    configuration = TransformerConfiguration(source_vocabulary=VOCABULARY, target_vocabulary=30, **sizes)
+    built: Transformer = scatter(Transformer(configuration, 1, dtype))
+    return built
+
+
 def run(dtype: Any, steps: int = STEPS, sharded: bool = False) -> dict[str, Array]:
     """Train for so many steps; return theta, and the training and validation error at the end."""
-    sizes = {"depth": 32, "perceptron_depth": 40, "heads": 4, "layers": 2, "dropout": 0.2}
-    configuration = TransformerConfiguration(source_vocabulary=VOCABULARY, target_vocabulary=30, **sizes)
-    network = scatter(Transformer(configuration, 1, dtype))
-    judged = Pairs(100, seed=1)
+    model, judged = network(dtype), Pairs(100, seed=1)
     training = Training(
-        network,
+        model,
         BatchStream(Pairs(), Batching(BATCH)),
         Adam(),
         Constant(0.01),
@@ -58,4 +62,4 @@ def run(dtype: Any, steps: int = STEPS, sharded: bool = False) -> dict[str, Arra
     )
     record = training.run().records[-1]
     assert record.validation is not None
-    return {"theta": network.theta.values, "errors": np.array([record.training.error, record.validation.error])}
+    return {"theta": model.theta.values, "errors": np.array([record.training.error, record.validation.error])}
