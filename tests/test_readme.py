@@ -18,8 +18,10 @@ import pytest
 from PIL import Image
 
 from dragoman.cli import main
+from dragoman.data import builtin
 from dragoman.data.scenes import draw, training_scenes
 from dragoman.tasks import planning
+from tests.data.shard_files import write_parquet
 from tests.data.test_doctor import SOUND
 from tests.drawn_images import drawn
 from tests.server.serving import served
@@ -111,6 +113,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("stage")
     for name in ("pairs.tsv", "clean.tsv", "test.tsv"):
         (place / name).write_text("".join(f"{s}\t{r}\n" for s, r in SOUND), encoding="utf-8")
+    write_parquet(place / "shards", SOUND)
     shutil.copy(ROOT / "examples" / "translation.toml", place)
     (place / "book.txt").write_text(f"Once upon a time. {ABOUT}" * 40, encoding="utf-8")
     write_series(place / "series.csv", count=90)
@@ -132,12 +135,14 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for arguments in (
         *(["train", *given.split(), *cut_short(given.split())] for given in TRAININGS),
         ["data", "split", "pairs.tsv", "--out", "parts"],
+        ["data", "prepare", "shards", "--out", "prepared", "--workers", "1"],
     ):
         dragoman(arguments, place)
     return place
 
 
 SIDES = ["".join(f"{pair[side]}\n" for pair in SOUND) for side in (0, 1)]
+FEW_PHRASES = [pair for i, pair in enumerate(builtin.phrases()) if i % 20 == 0 or pair[0] in builtin.HELD_OUT]
 # what a reader would wait for, cut short
 FEW = ["--set", "stopping.steps=2", "--set", "data.shares=[0.6,0.2,0.2]"]
 
@@ -146,7 +151,7 @@ def cut_short(arguments: list[str]) -> list[str]:
     """How a training is cut short; what comes in parts has its shares already."""
     if "scenes" in arguments:
         return [*FEW[:2], "--set", "data.scenes=60"]
-    return FEW[:2] if "parts" in arguments else FEW
+    return FEW[:2] if {"parts", "prepared"} & {*arguments} else FEW
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda text: text.splitlines()[-1][:40])
@@ -185,9 +190,10 @@ def test_dragoman_commands_run(command: str, stage: Path, tmp_path: Path, monkey
         arguments.insert(1, "softmax")
     if arguments[0] == "plan":
         monkeypatch.setattr(planning.measure, "__defaults__", (0.1,))  # seconds for a preset
-    if arguments[0] == "train":
+    if arguments[0] == "train" or arguments[:2] == ["data", "prepare"]:
         out = arguments[arguments.index("--out") + 1] if "--out" in arguments else "model"
         shutil.rmtree(place / out, ignore_errors=True)
+    if arguments[0] == "train":
         arguments += cut_short(arguments)
     printed = dragoman(arguments, place)
     if "inspect" in arguments and "--preset" in arguments:
