@@ -37,7 +37,7 @@ COMMANDS = [
     "bench",
 ]
 GROUPS = {
-    "data": ["check", "clean", "split", "get"],
+    "data": ["check", "clean", "split", "prepare", "get"],
     "vectors": ["train", "nearest", "analogy", "cosine", "plot"],
 }
 

@@ -43,7 +43,7 @@ def prepare(
     ] = None,
     assignments: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A setting of the data: data.vocabulary=[8000,8000]"),
+        typer.Option("--set", metavar="NAME=VALUE", help="A setting of the data: data.joint=true"),
     ] = None,
     *,
     reading: ReadingOptions,
