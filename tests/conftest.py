@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -61,6 +62,17 @@ def _marked(items: list[pytest.Item]) -> dict[str, list[str]]:
             for identifier in mark.args:
                 covered[identifier].append(item.nodeid)
     return covered
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """What is collected stays to the end: looking for garbage in it takes seconds, now and later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 @pytest.hookimpl(trylast=True)
