@@ -142,7 +142,6 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 SIDES = ["".join(f"{pair[side]}\n" for pair in SOUND) for side in (0, 1)]
-FEW_PHRASES = [pair for i, pair in enumerate(builtin.phrases()) if i % 20 == 0 or pair[0] in builtin.HELD_OUT]
 # what a reader would wait for, cut short
 FEW = ["--set", "stopping.steps=2", "--set", "data.shares=[0.6,0.2,0.2]"]
 
@@ -193,6 +192,9 @@ def test_dragoman_commands_run(command: str, stage: Path, tmp_path: Path, monkey
     if arguments[0] == "train" or arguments[:2] == ["data", "prepare"]:
         out = arguments[arguments.index("--out") + 1] if "--out" in arguments else "model"
         shutil.rmtree(place / out, ignore_errors=True)
+    if "translation.toml" in arguments:
+        few = [pair for i, pair in enumerate(builtin.phrases()) if i % 20 == 0 or pair[0] in builtin.HELD_OUT]
+        monkeypatch.setattr(builtin, "phrases", lambda: few)
     if arguments[0] == "train":
         arguments += cut_short(arguments)
     printed = dragoman(arguments, place)
