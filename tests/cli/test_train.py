@@ -103,8 +103,9 @@ def test_training_stops_at_the_first_epoch_that_reaches_the_goal(tmp_path: Path,
     file = write_pairs(tmp_path / "words.tsv", WORD_PAIRS)
     quick = ["--set", "data.tokenizer=words", "--set", "network.dropout=0", "--set", "optimizer.batch=16"]
     rate = ["--set", "optimizer.rate=0.01", "--set", "optimizer.schedule=constant", "--set", "loss.smoothing=0"]
-    size = ["--set", "network.depth=32", "--set", "network.heads=2", "--set", "data.shares=[0.8,0.1,0.1]"]
-    arguments = [file, "--out", tmp_path / "m", "--epochs", "40", "--accuracy", goal, *quick, *rate, *size]
+    size = [f"network.{name}" for name in ("depth=32", "perceptron_depth=32", "heads=2")]
+    small = [word for setting in (*size, "data.shares=[0.8,0.1,0.1]", "threads=1") for word in ("--set", setting)]
+    arguments = [file, "--out", tmp_path / "m", "--epochs", "40", "--accuracy", goal, *quick, *rate, *small]
     done = run("train", *arguments)
     assert done.code == 0, done.err
     reached = [line["training_accuracy"] for line in told_history(tmp_path / "m")]
