@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import get_args
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.data import word_cache
-from dragoman.data.tokenizer import Kind, Tokenizer
+from dragoman.data.tokenizer import MARK, Kind, Tokenizer, count_words
 from dragoman.data.word_cache import WordCache
 
 TEXTS = ["¿Dónde está el libro? It's 3.14, no² ½ x_y!", "No lo sé, pero cuesta 3.50 aquí."] * 5
@@ -41,3 +42,15 @@ def test_few_words_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     cache = WordCache(CACHES["bpe"].tokenizer)
     assert_same(cache, ["el libro está aquí, pero no lo sé"])
     assert len(cache._known) <= 3
+
+
+@given(some=st.lists(texts, max_size=5))
+def test_words_are_counted_as_the_tokenizer_finds_them(some: list[str]) -> None:
+    """In the order in which they come, on which ties of a training depend."""
+    engine = CACHES["words"].tokenizer.engine
+    found = [
+        engine.pre_tokenizer.pre_tokenize_str(engine.normalizer.normalize_str(text))  # type: ignore[union-attr]
+        for text in some
+    ]
+    expected = Counter(word for words in found for word, _ in words if word != MARK)
+    assert list(count_words(some).items()) == list(expected.items())

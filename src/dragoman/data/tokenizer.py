@@ -43,6 +43,8 @@ LONGEST_PIECE = 64  # longest run of letters in one word
 # Python's regular expressions find the same words there, eight times as fast.
 _BEYOND = re.compile(r"[^\t-\r -\u02ff]")
 _WORD = re.compile(rf"\w{{1,{LONGEST_PIECE}}}|[^\w\s]")
+_PLAIN = re.compile(r"[\t-\r -~¡-\u02ff]+")
+_MARKED_WORD = re.compile(rf"{MARK}?(?:\w{{1,{LONGEST_PIECE}}}|[^\w{MARK}])")
 SMALLEST, LARGEST = 300, 16_000
 MOST = 10_000_000  # the library allocates memory for the requested size before training
 FREQUENT = 5
@@ -220,9 +222,20 @@ def count_words(texts: Iterable[str], spacing: Spacing = "collapsed") -> Counter
     normalizer, splitter = _normalizer(spacing), _splitter("words", spacing)
     counts: Counter[str] = Counter()
     for text in texts:
-        counts.update(word for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text)))
+        words = plain_words(text) if spacing == "collapsed" else None
+        if words is None:
+            words = [word for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text))]
+        counts.update(words)
     counts.pop(MARK, None)
     return counts
+
+
+def plain_words(text: str) -> list[str] | None:
+    """The words of a text, each with its space mark, and its punctuation marks, as tokenizers find them.
+
+    None if the text has a character for which Python's regular expressions might find others.
+    """
+    return _MARKED_WORD.findall(MARK + MARK.join(text.split())) if _PLAIN.fullmatch(text) else None
 
 
 def count_characters(texts: Iterable[str]) -> Counter[str]:

@@ -6,18 +6,14 @@ expressions and looking them up takes a third of the time of the library.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import numpy as np
 
-from dragoman.data.tokenizer import LONGEST_PIECE, MARK, Tokenizer
+from dragoman.data.tokenizer import MARK, Tokenizer, plain_words
 from dragoman.graph import Array
 
 MOST = 100_000  # words remembered, about 20 MB; then from the start again
-# Where Python and the library find the same words and spaces, and NFC changes nothing; all other texts are left to it.
-_PLAIN = re.compile(r"[\t-\r -~¡-\u02ff]+")
-_PIECE = re.compile(rf" ?(?:\w{{1,{LONGEST_PIECE}}}|[^\w ])")
 
 
 class WordCache:
@@ -34,18 +30,17 @@ class WordCache:
         """The labels of each text, without start and end: int32 arrays."""
         if not self._by_words:
             return self.tokenizer.encode(texts)
-        found = [self._encode(text) if _PLAIN.fullmatch(text) else None for text in texts]
+        found = [None if words is None else self._encode(words) for words in map(plain_words, texts)]
         others = iter(self.tokenizer.encode([text for text, own in zip(texts, found, strict=True) if own is None]))
         return [next(others) if own is None else own for own in found]
 
-    def _encode(self, text: str) -> Array:
+    def _encode(self, words: Sequence[str]) -> Array:
         labels: list[int] = []
         known = self._known
-        for piece in _PIECE.findall(" " + " ".join(text.split())):
-            if piece not in known:
+        for word in words:
+            if word not in known:
                 if len(known) == MOST:
                     known.clear()
-                tokens = self.tokenizer.engine.model.tokenize(piece.replace(" ", MARK))
-                known[piece] = [token.id for token in tokens]
-            labels += known[piece]
+                known[word] = [token.id for token in self.tokenizer.engine.model.tokenize(word)]
+            labels += known[word]
         return np.array(labels, np.int32)
