@@ -69,7 +69,6 @@ def cases_of(preset: str) -> list[Case]:
         *(Case("gradient", preset, 0, 2, bandwidth=rate) for rate in (3e8, 1e9, 3e9)),
         *(Case("gradient", preset, 0, 4, bandwidth=rate) for rate in (3e8, 1e9)),
         Case("gradient", preset, 0, 8, bandwidth=3e8),
-        *(Case("message", preset, 0, ranks, bandwidth=3e9) for ranks in (2, 4, 8)),
     ]
 
 
@@ -104,7 +103,10 @@ class World:
             if process.stdin is not None:
                 process.stdin.close()
         for process in self.processes:
-            process.wait(60)
+            try:
+                process.wait(30)
+            except subprocess.TimeoutExpired:  # another rank failed
+                process.kill()
 
 
 def free_port() -> int:
@@ -134,7 +136,7 @@ class Measurement:
     def plan(self, cases: list[Case]) -> None:
         """Find out how many steps of each case fill a block; this also loads the kernels, before anything is timed."""
         for world in self.worlds.values():
-            world.ask({"preset": cases[0].preset, "kind": "alone", "sentences": 32, "steps": 1})
+            world.ask({"preset": cases[0].preset, "kind": "message", "sentences": 0, "steps": 1})
         for case in cases:
             self.steps[case] = max(LEAST_STEPS, round(self.block / self.ask(case, 1)["seconds"]))
 
@@ -149,7 +151,9 @@ class Measurement:
 
 
 def run(options: argparse.Namespace) -> None:
-    cases = [case for preset in options.presets.split(",") for case in cases_of(preset)]
+    presets = options.presets.split(",")
+    cases = [case for preset in presets for case in cases_of(preset)]
+    cases += [Case("message", presets[0], 0, ranks, bandwidth=3e9) for ranks in (2, 4, 8)]
     found: dict[Case, list[dict[str, float]]] = {case: [] for case in cases}
     facts, began = machine_facts(None), time.monotonic()
     with ExitStack() as stack:
@@ -173,7 +177,7 @@ def main() -> None:
     measuring.add_argument("results", type=Path)
     measuring.add_argument("--rounds", type=int, default=5)
     measuring.add_argument("--presets", default="small,medium,large")
-    measuring.add_argument("--block", type=float, default=1.0, help="seconds of steps that are timed together")
+    measuring.add_argument("--block", type=float, default=0.7, help="seconds of steps that are timed together")
     fitting = commands.add_parser("fit")
     fitting.add_argument("results", type=Path)
     fitting.add_argument("--plot", type=Path)

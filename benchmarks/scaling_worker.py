@@ -11,13 +11,13 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from dragoman.analysis.scaling import collectives_of
+from dragoman.batch import Batch
 from dragoman.bench.sentences import Sentences
-from dragoman.bench.workloads import HIDDEN, SIZES, TRAINING, new_network
+from dragoman.bench.workloads import HIDDEN, SIZES, TRAINING, Size, new_network
 from dragoman.distributed import joined
 from dragoman.engines.compute import fast_compute
 from dragoman.graph import Array, Theta
@@ -30,6 +30,7 @@ from dragoman.training.workers import Workers, keep_freed_memory
 
 WORKLOAD = TRAINING["unsorted"]  # all batches are about equally large
 RATE = Constant(1e-4)
+BATCHES: dict[tuple[tuple[int, int], int], list[Batch]] = {}  # by vocabularies and sentences
 
 
 class TimedRanks(Ranks):
@@ -74,6 +75,14 @@ class TimedReduction(Reduction):
             self.inner.finish()
 
 
+def batches_of(size: Size, ranks: Ranks) -> list[Batch]:
+    """This rank's parts of batches of so many sentences; all presets have the same."""
+    key = size.vocabularies, size.sentences
+    if key not in BATCHES:
+        BATCHES[key] = [own_part(batch, ranks) for batch in Sentences().batches(WORKLOAD, size)]
+    return BATCHES[key]
+
+
 class Steps:
     """Training steps of one preset."""
 
@@ -81,29 +90,21 @@ class Steps:
         self.size, self.ranks = (SIZES | HIDDEN)[preset], ranks
         network, index = new_network(WORKLOAD, self.size), LossIndex(CrossEntropy(WORKLOAD.smoothing))
         self.step = TrainingStep(network, Adam(), index, workers, StepSettings(clip=1.0), ranks)
-        self.batches: dict[int, list[Any]] = {}
+        self.zeros = np.zeros_like(network.theta.values)
 
-    def batches_of(self, sentences: int) -> list[Any]:
-        """This rank's parts of batches of so many sentences."""
-        if sentences not in self.batches:
-            whole = Sentences().batches(WORKLOAD, replace(self.size, sentences=sentences))
-            self.batches[sentences] = [own_part(batch, self.ranks) for batch in whole]
-        return self.batches[sentences]
-
-    def take(self, batch: Any) -> int:
+    def take(self, batch: Batch) -> int:
         """Take a step; returns the tokens of all ranks."""
         taken = self.step.take([batch], RATE)
         if self.ranks.size > 1:
             self.ranks.gather([0.0, 0.0])  # the training loop: the clock, and whether to stop
         return 0 if taken is None else taken.tokens
 
-    def exchange(self, _: Any) -> int:
+    def exchange(self, _: Batch) -> int:
         """Sum a gradient over the ranks, and compute nothing."""
-        theta = self.step.network.theta
-        self.ranks.reduction(theta, np.zeros_like(theta.values)).finish()
+        self.ranks.reduction(self.step.network.theta, self.zeros).finish()
         return 0
 
-    def meet(self, _: Any) -> int:
+    def meet(self, _: Batch) -> int:
         """Sum one number over the ranks."""
         self.ranks.sum(np.zeros(1))
         return 0
@@ -111,7 +112,8 @@ class Steps:
     def run(self, kind: str, sentences: int, steps: int) -> dict[str, float]:
         """Time steps, or sums, after one that is not timed."""
         once = {"gradient": self.exchange, "message": self.meet}.get(kind, self.take)
-        batches, tokens = self.batches_of(sentences) if sentences else [None], 0
+        size = replace(self.size, sentences=sentences)
+        batches, tokens = batches_of(size, self.ranks) if sentences else [Batch.empty()], 0
         once(batches[-1])
         self.ranks.gather([0.0])
         self.ranks.seconds, began = 0.0, time.perf_counter()

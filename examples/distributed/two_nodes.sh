@@ -5,7 +5,7 @@
 #   NODE=1 FIRST=10.0.0.1 ./two_nodes.sh /data/pairs.tsv --languages en,es --out model      on the other
 #
 # Both need the same data and the same versions of Python packages. Only the first writes the model. TCP connections
-# between the machines must be allowed, on port 29500 and above.
+# between the machines must be allowed, on port 29500 and above. If one fails, both end: run the same again to resume.
 set -eu
 
 # If a machine has several networks: the interface to use, as `ip -brief address` names it

@@ -82,6 +82,7 @@ def test_machines_meet_at_the_first(name: str) -> None:
     words = " ".join(COMMANDS[name])
     for flag in ("--nnodes", "--node-rank", "--master-addr", "--master-port", "--nproc-per-node"):
         assert re.search(rf"{flag}[ =]\S", words), flag
+    assert "--max-restarts" not in words, "hangs with --node-rank"
 
 
 def test_slurm_starts_one_torchrun_on_each_node() -> None:

@@ -102,7 +102,7 @@ class ScalingModel:
         return next((n for n in sizes if self.step(job, nodes, bandwidth, n).efficiency >= efficiency), None)
 
 
-# Fitted on 2 cores of a Xeon with AVX-512, gloo of PyTorch 2.13: docs/scaling.md
+# Rough, from a short run on a busy machine; `benchmarks/scaling.py fit` prints these lines
 FITTED = ScalingModel(parameter_seconds=2e-9, message_seconds=1e-4, byte_seconds=1e-9, efficiency=0.95, overlap=0.3)
 
 
