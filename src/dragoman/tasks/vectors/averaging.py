@@ -16,7 +16,7 @@ from dragoman.graph import Array
 from dragoman.ranks import Ranks
 
 LEAST = 10_000  # words that a rank trains on between two averages, if the text has as many
-PER_WORD = 4  # words for every row of the tables: sending them then takes little of the time
+PER_ROW = 4  # words for each row of the tables: sending them then takes little of the time
 
 Range = tuple[int, int]  # of sentences
 
@@ -24,7 +24,7 @@ Range = tuple[int, int]  # of sentences
 def own_parts(offsets: Array, rows: int, ranks: Ranks) -> list[Range]:
     """This rank's share of each part of the text; a part ends where tables of so many rows are averaged."""
     words = int(offsets[-1])
-    count = max(1, -(-words // (ranks.size * max(LEAST, PER_WORD * rows))))
+    count = max(1, -(-words // (ranks.size * max(LEAST, PER_ROW * rows))))
     shares = count * ranks.size
     cuts = np.searchsorted(offsets, np.arange(shares + 1) * words // shares).tolist()
     return [(cuts[i], cuts[i + 1]) for i in range(ranks.rank, shares, ranks.size)]
@@ -32,6 +32,8 @@ def own_parts(offsets: Array, rows: int, ranks: Ranks) -> list[Range]:
 
 def average(tables: Sequence[Array], words: Array, ranks: Ranks) -> None:
     """Replace the tables by their mean over all ranks, each weighted by the words it was trained on; words [size]."""
+    if not words.any():  # a part within one long sentence
+        return
     share = words[ranks.rank] / words.sum()
     for table in tables:
         table *= table.dtype.type(share)
