@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 
+from dragoman.distributed.meeting import agreed_name
 from dragoman.errors import ConfigurationError, DragomanError
 from dragoman.ranks import ALONE, Ranks, using
 
@@ -39,6 +40,8 @@ def joined() -> Iterator[Ranks]:
         return
     try:
         import torch.distributed as distributed
+        from torch.distributed.distributed_c10d import PrefixStore
+        from torch.distributed.rendezvous import rendezvous
     except ImportError:
         raise ConfigurationError(
             "this is one of several processes, but PyTorch, which connects them, is not installed; "
@@ -48,7 +51,10 @@ def joined() -> Iterator[Ranks]:
 
     silence = timeout()
     try:
-        distributed.init_process_group("gloo", timeout=timedelta(seconds=silence))
+        longest = timedelta(seconds=silence)
+        store, rank, size = next(rendezvous("env://", timeout=longest))
+        own = PrefixStore(agreed_name(store, rank, size, silence), store)
+        distributed.init_process_group("gloo", store=own, rank=rank, world_size=size, timeout=longest)
     except (RuntimeError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise DragomanError(
