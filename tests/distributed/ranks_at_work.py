@@ -22,9 +22,10 @@ from dragoman.distributed import joined
 from dragoman.errors import DataError
 from dragoman.graph import Array, use_engine
 from dragoman.ranks import Ranks
-from dragoman.tasks import planning
+from dragoman.tasks import planning, training
 from dragoman.tasks.configuration import merged
 from dragoman.tasks.training import train_model
+from dragoman.training.budget import BudgetPlan
 from tests.distributed import cases, twenty_steps
 from tests.training.small_trainings import Heard
 
@@ -64,10 +65,18 @@ def other_data(given: dict[str, Any], ranks: Ranks) -> str:
     return "nothing"
 
 
-def budget(given: dict[str, Any]) -> int:
-    """The steps that fit into a budget, by the clock of the first rank."""
-    with patch.object(planning, "MEASURED", 0.2), patch.object(planning.measure, "__defaults__", (0.2,)):
-        return train_model(given)[1].records[-1].step
+def budget(given: dict[str, Any]) -> list[float | None]:
+    """The pace that a budget is planned by, which the first rank measures, and the steps that fit into it."""
+    paces: list[float | None] = []
+
+    class Noted(BudgetPlan):
+        def start(self, t: int, now: float) -> None:
+            paces.append(self.step_seconds)
+            super().start(t, now)
+
+    with patch.object(planning.measure, "__defaults__", (0.2,)), patch.object(training, "BudgetPlan", Noted):
+        _, outcome = train_model(given)
+    return [*paces, outcome.records[-1].step]
 
 
 def trained(given: dict[str, Any]) -> Results:
@@ -107,7 +116,7 @@ def main(place: Path) -> None:
     given = json.loads((place / "cases.json").read_text(encoding="utf-8"))
     with joined() as ranks:
         found = {"said": said(ranks), "other data": other_data(given["other data"], ranks)}
-        found["steps"] = budget(given["budget"])
+        found["budget"] = budget(given["budget"])
         results, notices = resumed(given["resumed"])
         results |= trained(given["cases"]) | on_numba()
         train_model(given["whole"]["settings"], Path(given["whole"]["out"]))

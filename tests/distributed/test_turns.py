@@ -80,10 +80,11 @@ def test_a_rank_that_fails_is_known_at_once() -> None:
 
 def test_a_store_that_does_not_answer_is_given_up() -> None:
     store = SharedStore()
-    with pytest.raises(RuntimeError, match="no sign of life"), heartbeat(store, 0) as first:
+    with heartbeat(store, 0) as first:
         store.mended.clear()
-        first.wait("ready")
-    store.mended.set()
+        with pytest.raises(RuntimeError, match="no sign of life"):
+            first.wait("ready")
+        store.mended.set()
 
 
 def test_a_store_that_is_gone_is_an_error() -> None:
