@@ -13,7 +13,7 @@ import pytest
 
 from dragoman.analysis.scaling import Job, ScalingModel
 
-TRUTH = ScalingModel(parameter_seconds=3e-9, message_seconds=8e-5, byte_seconds=1.2e-9, efficiency=0.93, overlap=0.25)
+TRUTH = ScalingModel(parameter_seconds=9e-9, message_seconds=3e-4, byte_seconds=4e-9, efficiency=0.6, overlap=0.7)
 PRESETS = {"small": (1_200_000, 4, 0.022), "medium": (2_600_000, 4, 0.06), "large": (7_000_000, 39, 0.2)}
 
 
