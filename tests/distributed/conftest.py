@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from dragoman.graph import Array
@@ -41,9 +44,24 @@ class Together:
 
 @pytest.fixture(scope="session")
 def together(own_cache: None, tmp_path_factory: pytest.TempPathFactory) -> Together:
-    place = tmp_path_factory.mktemp("together")
-    given = cases.cases(place)
+    """Made by the first test process that needs it; the others wait for it."""
+    base = tmp_path_factory.getbasetemp()
+    place = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "together"
+    place.mkdir(exist_ok=True)
+    own = tmp_path_factory.mktemp("own")
+    with (place / "lock").open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        if not (place / "complete").exists():
+            _work_together(place, cases.cases(own))
+            (place / "complete").touch()
+    ranks = [json.loads((place / f"{rank}.json").read_text(encoding="utf-8")) for rank in (0, 1)]
+    results, resumed = cases.load(place / "results.npz"), np.load(place / "resumed.npy")
+    return Together(cases.cases(own), results, ranks, resumed, place / "whole")
+
+
+def _work_together(place: Path, given: dict[str, dict[str, Any]]) -> None:
     begun, resumed = _begun(place)
+    np.save(place / "resumed.npy", resumed)
     for rank in (0, 1):
         (place / str(rank)).mkdir()
         models.write_pairs(place / str(rank) / "pairs.tsv", models.PAIRS[rank:])
@@ -57,8 +75,6 @@ def together(own_cache: None, tmp_path_factory: pytest.TempPathFactory) -> Toget
     (place / "cases.json").write_text(json.dumps(everything), encoding="utf-8")
     with launched("-m", "tests.distributed.ranks_at_work", place) as launch:
         launch.finish()
-    ranks = [json.loads((place / f"{rank}.json").read_text(encoding="utf-8")) for rank in (0, 1)]
-    return Together(given, cases.load(place / "results.npz"), ranks, resumed, place / "whole")
 
 
 def _begun(place: Path) -> tuple[dict[str, Any], Array]:
