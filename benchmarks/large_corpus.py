@@ -3,9 +3,10 @@
     python benchmarks/large_corpus.py --work /tmp/large [--pairs 20000000] [--workers 2] [--steps 50]
 
 Generates sentence pairs as Parquet files (words by Zipf's law, 2 to 40 of them in a sentence), runs `dragoman data
-prepare` on their directory and `dragoman train` for some steps, each in a process of its own. Memory is the largest
-ru_maxrss of any process of a stage: every worker has at most as much. Files in the work directory are kept, and those
-that are there already are not made again; 20 million pairs take about 9 GB.
+prepare` on their directory and `dragoman train` for some steps, each in a process of its own. Peak memory is the largest
+ru_maxrss of any process of a stage: every worker has at most as much. It counts the pages of mapped files, which the
+system takes back when others need memory; so the peak of the main process without them is printed too (Linux, sampled).
+Files in the work directory are kept, and those that are there already are not made again; 20 million pairs take 9 GB.
 """
 
 from __future__ import annotations
@@ -75,24 +76,36 @@ def measured(name: str, pairs: int, run: list[str] | tuple[Path, int]) -> None:
     process = multiprocessing.Process(target=_run, args=(run, theirs))
     process.start()
     theirs.close()
-    code, peak = ours.recv()
+    code, peak, anonymous = ours.recv()
     process.join()
     if code:
         sys.exit(f"{name} failed")
     seconds = time.perf_counter() - began
     rate = f", {pairs / seconds:,.0f} pairs/s" if pairs else ""
-    print(f"{name}: {seconds:,.0f} s{rate}, peak memory of a process {peak / 1024:,.0f} MB", flush=True)
+    own = f", {anonymous / 1024:,.0f} MB of the main one without mapped files" if anonymous else ""
+    print(f"{name}: {seconds:,.0f} s{rate}, peak memory of a process {peak / 1024:,.0f} MB{own}", flush=True)
 
 
 def _run(run: list[str] | tuple[Path, int], answer: multiprocessing.connection.Connection) -> None:
     """In a process of the stage's own, so that the peak of its children is not that of another stage."""
-    code = 0
     if isinstance(run, tuple):
         generate(*run)
-    else:
-        code = subprocess.run(run, check=False).returncode
-    who = resource.RUSAGE_SELF if isinstance(run, tuple) else resource.RUSAGE_CHILDREN
-    answer.send((code, resource.getrusage(who).ru_maxrss))
+        answer.send((0, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, 0))
+        return
+    process, anonymous = subprocess.Popen(run), 0
+    while process.poll() is None:
+        anonymous = max(anonymous, memory_without_files(process.pid))
+        time.sleep(0.1)
+    answer.send((process.returncode, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, anonymous))
+
+
+def memory_without_files(process: int) -> int:
+    """Kilobytes of a process that are not those of files; 0 where the system does not tell."""
+    try:
+        status = Path(f"/proc/{process}/status").read_text()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in status.splitlines() if line.startswith("RssAnon:")), 0)
 
 
 def main() -> None:
