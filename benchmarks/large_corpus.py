@@ -3,10 +3,11 @@
     python benchmarks/large_corpus.py --work /tmp/large [--pairs 20000000] [--workers 2] [--steps 50]
 
 Generates sentence pairs as Parquet files (words by Zipf's law, 2 to 40 of them in a sentence), runs `dragoman data
-prepare` on their directory and `dragoman train` for some steps, each in a process of its own. Peak memory is the largest
-ru_maxrss of any process of a stage: every worker has at most as much. It counts the pages of mapped files, which the
-system takes back when others need memory; so the peak of the main process without them is printed too (Linux, sampled).
-Files in the work directory are kept, and those that are there already are not made again; 20 million pairs take 9 GB.
+prepare` on their directory and `dragoman train` for some steps, each in a process of its own. Peak memory is the
+largest ru_maxrss of any process of a stage: every worker has at most as much. It counts pages of mapped files, which
+the system takes back when others need memory; so the peak of the main process without them is printed too (Linux,
+sampled). Files in the work directory are kept, and those that are there already are not made again; 20 million pairs
+take 9 GB.
 """
 
 from __future__ import annotations
