@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-
-from dragoman.graph import Array, Theta
+if TYPE_CHECKING:  # NumPy is imported where it is needed: commands ask for ranks before they need numbers
+    from dragoman.graph import Array, Theta
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -47,6 +46,8 @@ class Ranks:
 
     def gather(self, numbers: Sequence[float]) -> Array:
         """[size, n]: these numbers of every rank."""
+        import numpy as np
+
         return np.array([numbers], np.float64)
 
     def broadcast(self, numbers: Array, source: int = 0) -> None:
@@ -73,6 +74,8 @@ class Ranks:
 
     def own(self, sizes: Sequence[float] | Array) -> slice:
         """This rank's share of items that follow one another, of about the same total size as the others'."""
+        import numpy as np
+
         ends = np.concatenate([[0.0], np.cumsum(sizes)])
         goals = ends[-1] * np.arange(1, self.size) / self.size
         cuts = np.searchsorted(ends, goals)
@@ -100,6 +103,8 @@ class Ranks:
 
     def spread_rows(self, function: Callable[[Any], Array], items: Any) -> Array:
         """The same where the function returns an array [n, ...]: of n items, a sequence or an array [n, ...]."""
+        import numpy as np
+
         if len(items) < self.size or self.size == 1:
             return function(items)
         own = function(items[self.rank :: self.size])

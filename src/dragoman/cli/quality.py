@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from dragoman.data.cache import file_digest
 from dragoman.errors import DragomanError, RankError
 from dragoman.ranks import ALONE, Ranks, current, using
 
@@ -57,5 +56,7 @@ def _is_seen_by_all(directory: Path, ranks: Ranks) -> bool:
 
 
 def _digest(directory: Path) -> str | None:
+    from dragoman.data.cache import file_digest
+
     path = directory / "model.json"
     return file_digest(path) if path.is_file() else None
