@@ -10,7 +10,8 @@ from __future__ import annotations
 import io
 import json
 import sys
-from contextlib import nullcontext, redirect_stderr, redirect_stdout
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -19,11 +20,45 @@ from dragoman import Translator
 from dragoman.cli import main, spreading
 from dragoman.distributed import joined
 from dragoman.ranks import Ranks
+from dragoman.tasks.captioning.captioner import Captioner
+from dragoman.tasks.classification.text_model import TextModel
+from dragoman.tasks.forecasting.forecaster import Forecaster
+from dragoman.tasks.image_classification.classifier import ImageClassifier
+from dragoman.tasks.language_model import scoring
+from dragoman.tasks.tagging.tagger import Tagger
 from dragoman.tasks.translation.task import _scores
 from dragoman.training import Callback
 from tests.cli.running import text_stream
 
+PREDICTIONS: tuple[tuple[Any, str], ...] = (  # called with a model and what to predict for
+    (Translator, "translations"),
+    (TextModel, "logits"),
+    (Tagger, "predict"),
+    (Captioner, "captions"),
+    (ImageClassifier, "probabilities"),
+    (Forecaster, "predict"),
+    (scoring, "_judged"),
+)
 STANDARD_INPUT = "The man sees the house.\nA friend buys bread.\nThe boy finds an apple.\n"
+
+
+@contextmanager
+def counted_work() -> Iterator[list[int]]:
+    """Count what predictions are made for; language models read a little at a time."""
+    done = [0]
+    with ExitStack() as patches:
+        patches.enter_context(patch.object(scoring, "ROWS", 64))
+        for owner, name in PREDICTIONS:
+            patches.enter_context(patch.object(owner, name, _counting(getattr(owner, name), done)))
+        yield done
+
+
+def _counting(predict: Callable[..., Any], done: list[int]) -> Callable[..., Any]:
+    def counted(model: Any, given: Any, *more: Any, **options: Any) -> Any:
+        done[0] += len(given)
+        return predict(model, given, *more, **options)
+
+    return counted
 
 
 def run(arguments: list[str], ranks: Ranks) -> dict[str, Any]:
@@ -33,16 +68,17 @@ def run(arguments: list[str], ranks: Ranks) -> dict[str, Any]:
     joined_before = patch.object(spreading, "joined", lambda: nullcontext(ranks))
     with patch.object(sys, "argv", ["dragoman", *arguments]), patch.object(sys, "stdin", given), joined_before:
         try:
-            with redirect_stdout(out), redirect_stderr(err):
+            with counted_work() as done, redirect_stdout(out), redirect_stderr(err):
                 main()
         except SystemExit as ended:
             code = int(ended.code or 0)
-    return {"code": code, "out": out.getvalue(), "err": err.getvalue()}
+    return {"code": code, "out": out.getvalue(), "err": err.getvalue(), "done": done[0]}
 
 
 def scores(model: str, pairs: list[tuple[str, str]]) -> dict[str, float]:
-    """What an evaluation while training measures."""
-    return _scores(Translator.load(model), pairs, ("bleu", "chrf"), 0, Callback())
+    """What an evaluation while training measures, and on how many sentences of this rank."""
+    with counted_work() as done:
+        return {**_scores(Translator.load(model), pairs, ("bleu", "chrf"), 0, Callback()), "done": done[0]}
 
 
 if __name__ == "__main__":
