@@ -85,6 +85,9 @@ def test_files_at_an_address_are_those_of_its_directory(tmp_path: Path) -> None:
     found = find_files([f"file://{place}"])
     assert found == [*(f"file://{place}/{i}.jsonl" for i in range(3)), f"file://{packed}"]
     assert find_files([f"file://{place}/*.jsonl"]) == found[:3]
+    Path(f"{place}/0.jsonl").rename(f"{place}/a__0.jsonl")
+    assert find_files([f"file://{place}/a*"]) == [f"file://{place}/a__0.jsonl"]
+    Path(f"{place}/a__0.jsonl").rename(f"{place}/0.jsonl")
     assert [record.fields for record in read_records(found)] == [*PAIRS, ("Go.", "Ve.")]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,15 +20,17 @@ ROWS = 50_000  # of a piece of a Parquet file, at least
 def find_files(names: Sequence[str], format: str | None = None) -> list[str]:
     """The files that some names stand for: files, directories of shards, addresses, patterns of addresses.
 
-    In directories, files with other extensions are ignored unless the format is given, and hidden ones always are.
+    In directories, files with other extensions are ignored unless the format is given, and hidden ones always are;
+    a pattern matches what it matches.
     """
     found: list[str] = []
     for name in names:
         if name == STANDARD_INPUT:
             raise DataError("standard input can be read only once, and pairs are prepared in two passes; name a file")
         found += _files_of(name, format)
-    if repeated := next((name for name in found if found.count(name) > 1), None) if len(found) < 1000 else None:
-        raise DataError(f"{repeated} is named more than once; name each file or its directory once")
+    name, times = Counter(found).most_common(1)[0]
+    if times > 1:
+        raise DataError(f"{name} is named more than once; name each file or its directory once")
     return found
 
 
@@ -40,7 +43,7 @@ def _files_of(name: str, format: str | None) -> list[str]:
         return [name]
     else:
         inside = sorted(str(path) for path in Path(name).rglob("*") if path.is_file())
-    shown = [path for path in inside if not _is_hidden(path[len(name) :])]
+    shown = inside if "*" in name else [path for path in inside if not _is_hidden(path[len(name) :])]
     files = [path for path in shown if format is not None or Source(path).extension in SHARD_FORMATS]
     if not files:
         others = f"it has {', '.join(Path(path).name for path in shown[:3])}" if shown else "it has no files"
