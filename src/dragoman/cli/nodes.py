@@ -75,8 +75,7 @@ def predictions(speeds: dict[str, Speed], optimizer: OptimizerSettings, network:
 
 def _prediction(speed: Speed, optimizer: OptimizerSettings, network: Nodes) -> Prediction:
     nodes, bandwidth = network.nodes, network.bandwidth
-    # every batch of a step is exchanged, so a batch is what is predicted
-    job = Job(speed.parameters, speed.collectives, speed.step_seconds / optimizer.accumulate, speed.threads)
+    job = Job(speed.parameters, speed.collectives, speed.step_seconds, speed.threads)
     same, grown = (FITTED.step(job, nodes, bandwidth, batch) for batch in (1, nodes))
     gradient = NUMBER * speed.parameters
     if same.efficiency >= GOOD:

@@ -195,7 +195,7 @@ class LossIndex:
         with fast_compute():
             found = self._logistic_error(network.plain, batch)
             error, hits = self.error(network.plain(batch, run), batch) if found is None else found
-        return self._loss(network, float(error), hits, batch.weight)
+        return self.loss(network, float(error), hits, batch.weight)
 
     def differentiate(
         self, network: Differentiable, batch: Batch, run: ForwardContext | None = None, into: Array | None = None
@@ -243,8 +243,9 @@ class LossIndex:
         """The loss of an error, whose gradient gets that of the regularization: once, however many the shards."""
         if self.regularization is not None:
             self.regularization.add_gradient(network.theta, gradient)
-        return self._loss(network, error, hits, positions)
+        return self.loss(network, error, hits, positions)
 
-    def _loss(self, network: Differentiable, error: float, hits: float, positions: float) -> Loss:
+    def loss(self, network: Differentiable, error: float, hits: float, positions: float) -> Loss:
+        """The loss of an error, whose gradient is not asked for."""
         omega = 0.0 if self.regularization is None else self.regularization.value(network.theta)
         return Loss(error, omega, hits, positions)

@@ -94,13 +94,18 @@ class TrainingStep:
             tokens += read
         if gradient is None:
             return None
+        if accumulate > 1:
+            self.ranks.reduction(self.network.theta, gradient).finish()
         if accumulate > 1 and loss_mean.positions:
             gradient /= loss_mean.positions
         norm, rate = self._update(gradient, schedule)
         return StepOutcome(loss_mean.total(), norm, rate, tokens)
 
     def differentiate(self, batch: Batch, key: DropoutKey) -> tuple[Loss, Array, int]:
-        """The loss of a batch of which this rank has a part, its gradient, and the tokens that were read."""
+        """The loss of a batch of which this rank has a part, its gradient, and the tokens that were read.
+
+        Where several batches make a step, the gradient is that of this rank's part: they are summed once a step.
+        """
         share, network = self.settings.scheduled_sampling(self.optimizer.t), self.network
         found = placed(batch, self.ranks)
 
@@ -110,7 +115,7 @@ class TrainingStep:
         self.carried = carried_states(network, found.continues, found.sequences, self.carried)
         run = ForwardContext(key, carried=self.carried)
         loss, gradient = self.workers.differentiate(
-            self.loss_index, network, found.batch, run, prepare, found.weight, self.ranks
+            self.loss_index, network, found.batch, run, prepare, found.weight, self.ranks, self.settings.accumulate == 1
         )
         exchange_states(self.carried, found.batch, self.ranks)
         return loss, gradient, found.tokens

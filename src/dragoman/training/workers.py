@@ -21,7 +21,7 @@ from dragoman.graph import Array, GradientReducer
 from dragoman.layers import ForwardContext
 from dragoman.loss import Loss, LossIndex
 from dragoman.networks import Network
-from dragoman.ranks import ALONE, Ranks, current
+from dragoman.ranks import ALONE, Ranks, Reduction, current
 from dragoman.training.pace import Pace
 from dragoman.training.thread_pool import ThreadPool
 
@@ -151,16 +151,18 @@ class Workers:
         prepare: Callable[[Batch], Batch] = lambda shard: shard,
         total: float | None = None,
         ranks: Ranks = ALONE,
+        reduced: bool = True,
     ) -> tuple[Loss, Array]:
         """Compute the loss of a batch and its gradient, summed over the shards in order.
 
-        total  the weight of the whole batch, if this is the part of one rank; loss and gradient are those of all ranks
+        total    the weight of the whole batch, if this is the part of one rank; the loss is that of all ranks
+        reduced  whether the gradient is too; otherwise it is a part, and all parts add up to it
 
         The gradient is valid until the next call from the same thread.
         """
         shards, total = batch.shards(self.threads), batch.weight if total is None else total
         gradient, views = self._gradient_buffer(network)
-        reduction = ranks.reduction(network.theta, gradient)
+        reduction = ranks.reduction(network.theta, gradient) if reduced else Reduction()
         if not len(batch):  # a batch of fewer samples than there are ranks
             shards, gradient[:] = [], 0
         gradient_reducer = GradientReducer(views, len(shards), paused, reduction.written)
@@ -174,6 +176,8 @@ class Workers:
         sums = np.array([sum(e for e, _ in found), sum(h for _, h in found)], np.float64)
         ranks.sum(sums)
         error, hits = sums.tolist()
+        if not reduced and not ranks.first:  # the regularization counts once
+            return loss_index.loss(network, error, hits, total), gradient
         return loss_index.regularized(network, error, hits, total, gradient), gradient
 
     def _gradient_buffer(self, network: Network) -> tuple[Array, dict[int, Array]]:
