@@ -48,7 +48,7 @@ VECTORS = (
 )
 UNSHARED = ("evaluate carried state", "score the whole", "translate a text")  # one state, one text
 FAILING = {"translate a missing file", "inspect", "vectors of standard input"}
-WRITING = {"train", "vectors", "vectors again"}
+WRITING = {"train", "train again", "vectors", "vectors again"}
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,10 @@ def commands_of(place: Path) -> dict[str, list[str]]:
     lines = str(place / "lines.txt")
     tiny = [word for each in commands.ASSIGNMENTS[1:-2] for word in ("--set", each)]
     vectors = ["vectors", "train", str(place / "topics.txt"), *map(str, VECTORS), "--out"]
+    train = [
+        *("train", models.pairs_file(), *tiny, "--set", "stopping.epochs=1", "--scores", "bleu"),
+        *("--samples", "1", "--from", model("translation"), "--replay", "0", "--out", model("tuned")),
+    ]
     return {
         **{f"evaluate {name}": ["evaluate", model(name), "--json", "--out", model("report")] for name in TASKS},
         "translate": ["translate", model("translation"), lines],
@@ -111,10 +115,8 @@ def commands_of(place: Path) -> dict[str, list[str]]:
         "vectors": [*vectors, model("first.txt")],
         "vectors again": [*vectors, model("second.txt")],
         "vectors of standard input": ["vectors", "train", "-", "--out", model("third.txt")],
-        "train": [
-            *("train", models.pairs_file(), *tiny, "--set", "stopping.epochs=1", "--scores", "bleu"),
-            *("--samples", "1", "--from", model("translation"), "--replay", "0", "--out", model("tuned")),
-        ],
+        "train": train,
+        "train again": train,
     }
 
 
@@ -175,6 +177,9 @@ def test_a_training_says_once_what_all_ranks_have_measured(shared: Shared) -> No
     assert (second["out"], second["err"]) == ("", "")
     for once in ("testing pairs, greedy: BLEU", "Quality: ", "Before and after fine-tuning", "Next:"):
         assert first["out"].count(once) == 1, first["out"]
+    again = shared.ranks[0]["train again"]
+    assert (again["code"], shared.ranks[1]["train again"]["code"]) == (0, 0), again["err"]
+    assert again["out"].count("Before and after fine-tuning") == 1
     compared = json.loads((shared.place / "tuned" / "model.json").read_text(encoding="utf-8"))["training"]["compared"]
     assert [row["pairs"] for row in compared] == ["new, validation part", "new, testing part", "old, testing part"]
 
