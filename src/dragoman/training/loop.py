@@ -413,14 +413,12 @@ class Training:
             return {}
         spans, found = self.ranks.spans(len(self.network.theta)), {}
         for name, own in self.optimizer.moments.items():
-            parts = []
+            if self.ranks.first:  # the others need not have room for all of them
+                found[name] = np.empty_like(self.network.theta.values)
+                found[name][self.optimizer.span] = own
             for rank, span in enumerate(spans):
-                part = own if rank == self.ranks.rank else np.empty(span.stop - span.start, own.dtype)
-                self.ranks.broadcast(part, rank)
-                if self.ranks.first:  # the others need not have room for all of them
-                    parts.append(part)
-            if self.ranks.first:
-                found[name] = np.concatenate(parts)
+                of_others = found[name][span] if self.ranks.first else np.empty(span.stop - span.start, own.dtype)
+                self.ranks.broadcast(own if rank == self.ranks.rank else of_others, rank)
         return found
 
     def resume(self) -> bool:
@@ -429,7 +427,7 @@ class Training:
         if checkpoints is not None and self.ranks.first:
             checkpoints.prepare()
             found = checkpoints.load_intact(self.watch.notice, partial(check_saved, self))
-        found = shared_checkpoint(found, self.ranks)
+        found = shared_checkpoint(found, self.ranks, self.optimizer)
         if found is None:
             if self.saving.history is not None:
                 self.saving.history.keep(0)

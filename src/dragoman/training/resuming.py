@@ -11,7 +11,7 @@ import numpy as np
 from dragoman.errors import FileFormatError
 from dragoman.graph import Array
 from dragoman.networks import Network
-from dragoman.optimization import Falling, LearnedRate, Plateau
+from dragoman.optimization import Falling, LearnedRate, Optimizer, Plateau
 from dragoman.ranks import Ranks
 from dragoman.training.carrying import PREFIX, restored_states
 from dragoman.training.checkpoints import VERSION, Saved
@@ -62,8 +62,11 @@ def check_saved(training: Training, state: dict[str, Any]) -> None:
         raise StateError("learned: the learned rate is missing")
 
 
-def shared_checkpoint(found: Saved | None, ranks: Ranks) -> Saved | None:
-    """The checkpoint that the first rank has read, on all ranks; the others need not see its files."""
+def shared_checkpoint(found: Saved | None, ranks: Ranks, optimizer: Optimizer) -> Saved | None:
+    """The checkpoint that the first rank has read, on all ranks; the others need not see its files.
+
+    Of moments that this rank keeps a part of, only that part is valid: the rest of the array takes no memory.
+    """
     if ranks.size == 1:
         return found
     layout = None if found is None else {name: (array.shape, str(array.dtype)) for name, array in found[0].items()}
@@ -75,7 +78,12 @@ def shared_checkpoint(found: Saved | None, ranks: Ranks) -> Saved | None:
     )
     for name in sorted(arrays):
         arrays[name] = np.ascontiguousarray(arrays[name])
-        ranks.broadcast(arrays[name])
+        if optimizer.span is None or name not in optimizer.moment_names:
+            ranks.broadcast(arrays[name])
+            continue
+        for rank, span in enumerate(ranks.spans(len(arrays[name]))):
+            own = arrays[name][span]
+            ranks.broadcast(own if rank == ranks.rank or ranks.first else np.empty_like(own))
     return arrays, known[1]
 
 
