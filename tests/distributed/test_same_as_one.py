@@ -40,6 +40,12 @@ def test_a_sharded_optimizer_has_the_same_bits(together: Together) -> None:
         assert sharded["errors"].tobytes() == whole["errors"].tobytes(), name
 
 
+def test_a_sharded_optimizer_keeps_half_of_the_moments(together: Together) -> None:
+    whole, sharded = together.results["twenty steps"], together.results["sharded twenty steps"]
+    assert whole["moments"] == 2 * whole["theta"].nbytes
+    assert sharded["moments"] == pytest.approx(whole["theta"].nbytes, rel=1e-3)
+
+
 def test_twice_32_are_64(together: Together, numba: None) -> None:
     """With dropout, by 20 steps of Adam in double precision; in single precision over an epoch."""
     double, single = twenty_steps.run(np.float64), twenty_steps.run(np.float32, twenty_steps.EPOCH)

@@ -47,7 +47,7 @@ def network(dtype: Any) -> Transformer:
 
 
 def run(dtype: Any, steps: int = STEPS, sharded: bool = False) -> dict[str, Array]:
-    """Train for so many steps; return theta, and the training and validation error at the end."""
+    """Train for so many steps; return theta, the training and validation error, and the bytes of moments."""
     model, judged = network(dtype), Pairs(100, seed=1)
     training = Training(
         model,
@@ -62,4 +62,8 @@ def run(dtype: Any, steps: int = STEPS, sharded: bool = False) -> dict[str, Arra
     )
     record = training.run().records[-1]
     assert record.validation is not None
-    return {"theta": model.theta.values, "errors": np.array([record.training.error, record.validation.error])}
+    return {
+        "theta": model.theta.values,
+        "errors": np.array([record.training.error, record.validation.error]),
+        "moments": np.array(sum(moment.nbytes for moment in training.optimizer.moments.values())),
+    }
