@@ -23,11 +23,12 @@ pytestmark = [
 
 
 def test_a_killed_rank_is_restarted_and_the_bits_are_the_same(together: Together, tmp_path: Path) -> None:
+    """Also where the checkpoint is put together from the moments that every rank keeps."""
     out = tmp_path / "model"
-    with launched(*commands.command(out), options=(*STANDALONE, "--max-restarts", "1")) as launch:
+    command = [*commands.command(out), "--sharded-optimizer"]
+    with launched(*command, options=(*STANDALONE, "--max-restarts", "1")) as launch:
         launch.wait_until(lambda: commands.latest(out) > 3)
-        killed = launch.ranks()[1]
-        os.kill(killed, signal.SIGKILL)
+        os.kill(launch.ranks()[1], signal.SIGKILL)
         output = launch.finish()
     assert "resuming from step-" in output
     commands.assert_same_model(out, together.whole)
