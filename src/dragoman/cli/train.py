@@ -76,7 +76,10 @@ def train(
     patience: Annotated[int | None, typer.Option(help="Stop after this many evaluations without improvement.")] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads; default: the number of cores.")] = None,
     sharded_optimizer: Annotated[
-        bool, typer.Option("--sharded-optimizer", help="Under torchrun: each process keeps a share of the moments.")
+        bool,
+        typer.Option(
+            "--sharded-optimizer", help="Each process keeps a share of the moments.", rich_help_panel="Under torchrun"
+        ),
     ] = False,
     seed: Annotated[int | None, typer.Option(help="Random seed.")] = None,
     shares: Shares = None,

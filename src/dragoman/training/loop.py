@@ -199,11 +199,12 @@ class Training:
 
     def _after_step(self, loss: Loss, outcome: Outcome) -> str | None:
         """Report, evaluate and save; return why to stop, or None."""
-        t, signal = self.optimizer.t, self._meet(self.interrupted())
+        t = self.optimizer.t
         self.progress.loss_mean.add(loss)
         if self.plan is not None and self.plan.due(self.now()):
             self._plan_again(self.plan)
         self.watch.step(t, loss, self)
+        signal = self._meet(self.interrupted())
         limit = self.stopping.limit(t, self.epochs_done, self.now())
         if limit is not None or self._evaluation_due:
             reason = self._end_evaluation(limit, outcome)
