@@ -24,7 +24,7 @@ from dragoman.tasks.configuration import TrainingConfiguration
 from dragoman.tasks.task import find_task
 from dragoman.training.budget import RESERVE
 from dragoman.training.step import StepSettings, TrainingStep
-from dragoman.training.workers import Workers, physical_cores
+from dragoman.training.workers import Workers, threads_per_rank
 
 MEASURED = 3.0  # seconds of training steps
 VALIDATED = 5  # batches to estimate the time of an evaluation from
@@ -64,7 +64,7 @@ def measure(settings: TrainingConfiguration, dataset: Dataset, seconds: float = 
     architecture = task.architectures[settings.architecture]
     configured = architecture.configured(settings.network.model_dump(), task.sizes(dataset.encoders))
     network: Any = architecture.build(configured)
-    workers = Workers(settings.threads or physical_cores())
+    workers = Workers(settings.threads or threads_per_rank())
     index = loss_index(settings.loss, task.error(settings, dataset))
     step = TrainingStep(network, Adam(), index, workers, StepSettings(clip=1.0))
     with closing(workers):
