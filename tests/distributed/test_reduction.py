@@ -12,7 +12,7 @@ import pytest
 from dragoman import Batch
 from dragoman.distributed import reduction
 from dragoman.distributed.reduction import LARGE, SLICE, SlicedReduction, slices_of
-from dragoman.graph import Array, Parameter, Theta
+from dragoman.graph import Array, GradientReducer, Parameter, Theta
 from dragoman.layers import ForwardContext
 from dragoman.loss import CrossEntropy, LossIndex
 from dragoman.operations import DropoutKey
@@ -99,7 +99,7 @@ class Watching(Reduction):
 
     def written(self, parameter: int) -> None:
         assert not self.finished
-        self.written_ones[parameter] = self.views[parameter].copy()
+        self.written_ones.setdefault(parameter, self.views[parameter].copy())
 
     def finish(self) -> None:
         self.finished = True
@@ -130,3 +130,13 @@ def test_a_gradient_is_complete_when_it_is_said_to_be(numba: None, workers: Work
     assert set(large) <= set(watching.written_ones)
     for parameter, found in watching.written_ones.items():
         np.testing.assert_array_equal(found, watching.views[parameter])
+
+
+def test_a_parameter_that_is_used_twice_is_complete_after_its_second_derivative() -> None:
+    parameter, seen = Parameter(np.zeros(LARGE, np.float32)), []
+    gradient, once = np.empty(LARGE, np.float32), np.ones(LARGE, np.float32)
+    reducer = GradientReducer({id(parameter): gradient}, written=lambda number: seen.append(gradient.copy()))
+    with reducer.share() as share:
+        share.push_all([(parameter, once), (parameter, once)])
+    assert len(seen) == 1
+    assert (seen[0] == 2).all()
