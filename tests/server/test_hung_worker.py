@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.server import process
+from dragoman.server import pool, process
 from dragoman.server.errors import Unavailable
 from dragoman.server.pool import WorkerPool
 from dragoman.server.settings import ServerSettings
@@ -46,24 +46,25 @@ def pool_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hangs: bool) -> Wor
     script.write_text(WORKER.format(python=sys.executable, started=str(started), hangs=hangs, slow=not hangs))
     script.chmod(0o755)
     monkeypatch.setattr(process.sys, "executable", str(script))
+    monkeypatch.setattr(pool, "HANGS", 0.3)
     return WorkerPool({}, ServerSettings(timeout=0.3, workers=1), {})
 
 
-async def asked_again(pool: WorkerPool, tries: int) -> int | None:
+async def asked_again(workers: WorkerPool, tries: int) -> int | None:
     """The number of the worker that answers after one has let a request wait for too long; None if nobody does."""
-    await pool.start()
-    pool._infos = [object()]  # type: ignore[list-item]  # it serves something
+    await workers.start()
+    workers._infos = [object()]  # type: ignore[list-item]  # it serves something
     try:
         with pytest.raises(Unavailable, match=r"took longer than 0.3 s"):
-            await pool.run("predict", "", {})
+            await workers.run("predict", "", {})
         for _ in range(tries):
             try:
-                return int((await pool.run("predict", "", {}))["number"])
+                return int((await workers.run("predict", "", {}))["number"])
             except Unavailable:
                 await asyncio.sleep(0.1)
         return None
     finally:
-        await pool.stop()
+        await workers.stop()
 
 
 def test_a_worker_that_hangs_is_killed_and_replaced(

@@ -18,6 +18,7 @@ from dragoman.training.workers import physical_cores
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0  # seconds before a worker that died is replaced; doubled each time
 STOPPED = 10.0  # seconds in which an idle worker ends
+HANGS = 600.0  # seconds after which a worker that does not answer is killed: compiling a kernel takes less
 log = logging.getLogger("dragoman.server")
 
 
@@ -77,7 +78,7 @@ class WorkerPool:
         """New workers, ready or failed. The first is awaited alone: it compiles kernels that the others load."""
         workers: list[WorkerProcess] = []
         for _ in range(self._settings.workers):
-            worker = WorkerProcess(self._given, self._ended, self._settings.timeout)
+            worker = WorkerProcess(self._given, self._ended, HANGS)
             await worker.start()
             workers.append(worker)
             if len(workers) == 1:
@@ -142,7 +143,7 @@ class WorkerPool:
     async def _replace(self) -> None:
         """Start a worker in the place of a dead one, again and again with longer pauses until it is ready."""
         while not self._stopping:
-            worker = WorkerProcess(self._given, self._ended, self._settings.timeout)
+            worker = WorkerProcess(self._given, self._ended, HANGS)
             await worker.start()
             await worker.settled.wait()
             if worker.ready:
