@@ -11,7 +11,6 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import astuple, dataclass, field, replace
-from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -33,8 +32,9 @@ from dragoman.training.checkpoints import Checkpoints, check_finite
 from dragoman.training.placing import own_part
 from dragoman.training.progress import PrintedProgress
 from dragoman.training.record import History, Record, jump, overfitting
-from dragoman.training.resuming import check_saved, restore, shared_checkpoint, state_of
-from dragoman.training.state import Progress, with_current_names
+from dragoman.training.resuming import resume, state_of
+from dragoman.training.shared_checkpoints import all_moments
+from dragoman.training.state import Progress
 from dragoman.training.step import StepSettings, TrainingStep
 from dragoman.training.stopping import Stopping, format_time
 from dragoman.training.validation import Validation
@@ -404,47 +404,13 @@ class Training:
         if self._saved_step == self.optimizer.t:
             return
         self._saved, self._saved_step = self.now(), self.optimizer.t
-        moments = self._all_moments()
+        moments = all_moments(self.optimizer, self.network.theta, self.ranks)
         if self.saving.checkpoints is not None and self.ranks.first:
             self.saving.checkpoints.save(self.optimizer.t, {**self._arrays(), **moments}, self.state(), best)
 
-    def _all_moments(self) -> dict[str, Array]:
-        """The whole moments, on the first rank, where every rank keeps a part of them."""
-        if self.optimizer.span is None:
-            return {}
-        spans, found = self.ranks.spans(len(self.network.theta)), {}
-        for name, own in self.optimizer.moments.items():
-            if self.ranks.first:  # the others need not have room for all of them
-                found[name] = np.empty_like(self.network.theta.values)
-                found[name][self.optimizer.span] = own
-            for rank, span in enumerate(spans):
-                of_others = found[name][span] if self.ranks.first else np.empty(span.stop - span.start, own.dtype)
-                self.ranks.broadcast(own if rank == self.ranks.rank else of_others, rank)
-        return found
-
     def resume(self) -> bool:
-        """Restore the latest checkpoint, if there is one; the first rank reads it."""
-        checkpoints, found = self.saving.checkpoints, None
-        if checkpoints is not None and self.ranks.first:
-            checkpoints.prepare()
-            found = checkpoints.load_intact(self.watch.notice, partial(check_saved, self))
-        found = shared_checkpoint(found, self.ranks, self.optimizer)
-        if found is None:
-            if self.saving.history is not None:
-                self.saving.history.keep(0)
-            return False
-        arrays, state = found
-        try:
-            restore(self, arrays, with_current_names(state))
-        except (KeyError, TypeError, ValueError) as error:
-            if checkpoints is None:
-                raise FileFormatError(f"the state of the first rank cannot be resumed: {error!r}") from None
-            name = str(checkpoints.named("latest"))
-            file = checkpoints.directory / name / "state.json"
-            raise FileFormatError(
-                f"{file} is not a state that this training can resume: {error!r}; {checkpoints.advice(name)}"
-            ) from None
-        return True
+        """Restore the latest checkpoint, if there is one."""
+        return resume(self)
 
 
 def train(

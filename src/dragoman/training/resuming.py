@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from dragoman.errors import FileFormatError
 from dragoman.graph import Array
 from dragoman.networks import Network
-from dragoman.optimization import Falling, LearnedRate, Optimizer, Plateau
-from dragoman.ranks import Ranks
+from dragoman.optimization import Falling, LearnedRate, Plateau
 from dragoman.training.carrying import PREFIX, restored_states
-from dragoman.training.checkpoints import VERSION, Saved
+from dragoman.training.checkpoints import VERSION
+from dragoman.training.shared_checkpoints import shared_checkpoint
 from dragoman.training.state import Progress, StateError, check_state, with_current_names
 from dragoman.wording import counted
 
@@ -62,29 +61,29 @@ def check_saved(training: Training, state: dict[str, Any]) -> None:
         raise StateError("learned: the learned rate is missing")
 
 
-def shared_checkpoint(found: Saved | None, ranks: Ranks, optimizer: Optimizer) -> Saved | None:
-    """The checkpoint that the first rank has read, on all ranks; the others need not see its files.
-
-    Of moments that this rank keeps a part of, only that part is valid: the rest of the array takes no memory.
-    """
-    if ranks.size == 1:
-        return found
-    layout = None if found is None else {name: (array.shape, str(array.dtype)) for name, array in found[0].items()}
-    known = ranks.share(None if found is None else [layout, found[1]])
-    if known is None:
-        return None
-    arrays = (
-        found[0] if found is not None else {name: np.empty(shape, dtype) for name, (shape, dtype) in known[0].items()}
-    )
-    for name in sorted(arrays):
-        arrays[name] = np.ascontiguousarray(arrays[name])
-        if optimizer.span is None or name not in optimizer.moment_names:
-            ranks.broadcast(arrays[name])
-            continue
-        for rank, span in enumerate(ranks.spans(len(arrays[name]))):
-            own = arrays[name][span]
-            ranks.broadcast(own if rank == ranks.rank or ranks.first else np.empty_like(own))
-    return arrays, known[1]
+def resume(training: Training) -> bool:
+    """Restore the latest checkpoint of a training, if there is one; the first rank reads it."""
+    checkpoints, found = training.saving.checkpoints, None
+    if checkpoints is not None and training.ranks.first:
+        checkpoints.prepare()
+        found = checkpoints.load_intact(training.watch.notice, partial(check_saved, training))
+    found = shared_checkpoint(found, training.ranks, training.optimizer)
+    if found is None:
+        if training.saving.history is not None:
+            training.saving.history.keep(0)
+        return False
+    arrays, state = found
+    try:
+        restore(training, arrays, with_current_names(state))
+    except (KeyError, TypeError, ValueError) as error:
+        if checkpoints is None:
+            raise FileFormatError(f"the state of the first rank cannot be resumed: {error!r}") from None
+        name = str(checkpoints.named("latest"))
+        file = checkpoints.directory / name / "state.json"
+        raise FileFormatError(
+            f"{file} is not a state that this training can resume: {error!r}; {checkpoints.advice(name)}"
+        ) from None
+    return True
 
 
 def restore(training: Training, arrays: dict[str, Array], state: dict[str, Any]) -> None:
