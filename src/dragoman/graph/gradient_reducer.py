@@ -94,7 +94,7 @@ class GradientReducer:
         views: dict[int, Array],
         passes: int = 1,
         pause: Callable[[], AbstractContextManager[Any]] = nullcontext,
-        written: Callable[[int], None] = lambda parameter: None,
+        written: Callable[[int], None] | None = None,
     ) -> None:
         """views   of the gradient, by the id of the parameter
         pause   a context entered while a thread waits
@@ -118,6 +118,11 @@ class GradientReducer:
         with self._lock:
             self._not_begun -= 1
 
+    @property
+    def reports(self) -> bool:
+        """Whether somebody is told of complete gradients."""
+        return self._written is not None
+
     def expect(self, derivatives: Counter[int]) -> None:
         """Note how many derivatives of each parameter (its id) a pass is going to push."""
         with self._lock:
@@ -125,9 +130,9 @@ class GradientReducer:
 
     def _report(self, place: Bucket) -> None:
         """Tell that a gradient is complete, as soon as that is known."""
-        if len(self._expected) == self.passes and place.rounds == max(
-            derivatives[place.parameter] for derivatives in self._expected
-        ):
+        if self._written is None or len(self._expected) < self.passes:
+            return
+        if place.rounds == max(derivatives[place.parameter] for derivatives in self._expected):
             self._written(place.parameter)
 
     def push(self, number: int, parameter: Tensor, delta: Array | DeferredGradient) -> None:
@@ -256,10 +261,12 @@ class ShardWriter:
         self.gradient_reducer.push(self.number, parameter, delta)
 
     def push_all(self, derivatives: Iterable[tuple[Tensor, Array | DeferredGradient]]) -> None:
-        """Push all derivatives of the pass, so that a gradient is known to be complete before the last is written."""
-        all_of_them = list(derivatives)
-        self.gradient_reducer.expect(Counter(id(parameter) for parameter, _ in all_of_them))
-        for parameter, delta in all_of_them:
+        """Push all derivatives of the pass. Where somebody waits for complete gradients, all are made before the first
+        is written, which tells how many there are; otherwise they are computed while other threads write."""
+        if self.gradient_reducer.reports:
+            derivatives = list(derivatives)
+            self.gradient_reducer.expect(Counter(id(parameter) for parameter, _ in derivatives))
+        for parameter, delta in derivatives:
             self.push(parameter, delta)
 
     def __enter__(self) -> ShardWriter:

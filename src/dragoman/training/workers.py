@@ -165,7 +165,9 @@ class Workers:
         reduction = ranks.reduction(network.theta, gradient) if reduced else Reduction()
         if not len(batch):  # a batch of fewer samples than there are ranks
             shards, gradient[:] = [], 0
-        gradient_reducer = GradientReducer(views, len(shards), paused, reduction.written)
+        gradient_reducer = GradientReducer(
+            views, len(shards), paused, reduction.written if reduced and ranks is not ALONE else None
+        )
 
         def differentiate(number: int) -> tuple[float, float]:
             with gradient_reducer.share(number) as share:
