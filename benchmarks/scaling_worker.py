@@ -14,13 +14,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from dragoman.analysis.scaling import collectives_of
 from dragoman.batch import Batch
 from dragoman.bench.sentences import Sentences
 from dragoman.bench.workloads import HIDDEN, SIZES, TRAINING, Size, new_network
 from dragoman.distributed import joined
 from dragoman.engines.compute import fast_compute
 from dragoman.graph import Array, Theta
+from dragoman.graph.gradient_slices import slices_of
 from dragoman.loss import CrossEntropy, LossIndex
 from dragoman.optimization import Adam, Constant
 from dragoman.ranks import Ranks, Reduction
@@ -125,7 +125,7 @@ class Steps:
             "communication": self.ranks.seconds / steps,
             "tokens": tokens / steps,
             "parameters": len(self.step.network.theta),
-            "collectives": collectives_of(self.step.network.theta),
+            "collectives": slices_of(self.step.network.theta).count,
         }
 
 

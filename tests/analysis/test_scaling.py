@@ -6,8 +6,9 @@ import math
 
 import pytest
 
-from dragoman.analysis.scaling import LOOPBACK, SMALL, Job, ScalingModel, bits_per_second, collectives_of
+from dragoman.analysis.scaling import LOOPBACK, SMALL, Job, ScalingModel, bits_per_second
 from dragoman.errors import ConfigurationError
+from dragoman.graph.gradient_slices import slices_of
 from dragoman.networks import PRESETS, Transformer, preset
 
 MODEL = ScalingModel(parameter_seconds=1e-9, message_seconds=1e-4, byte_seconds=1e-9, efficiency=0.5, overlap=0.25)
@@ -57,13 +58,11 @@ def test_the_smallest_batch_that_pays() -> None:
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_collectives_are_those_that_ranks_make(name: str) -> None:
-    from dragoman.distributed.reduction import slices_of
-
     network = Transformer(preset(name, 4562, 6134))
     network.theta.parameters[0].frozen = True
     slices = slices_of(network.theta)
     assert slices.small
-    assert collectives_of(network.theta) == sum(len(parts) for _, parts in slices.large) + 1
+    assert slices.count == sum(len(parts) for _, parts in slices.large) + 1
 
 
 @pytest.mark.parametrize(("text", "expected"), [("100M", 1e8), ("10G", 1e10), (" 2.5g ", 2.5e9), ("1T", 1e12)])

@@ -11,8 +11,9 @@ import pytest
 
 from dragoman import Batch
 from dragoman.distributed import reduction
-from dragoman.distributed.reduction import LARGE, SLICE, SlicedReduction, slices_of
+from dragoman.distributed.reduction import SlicedReduction
 from dragoman.graph import Array, GradientReducer, Parameter, Theta
+from dragoman.graph.gradient_slices import LARGE, SLICE, slices_of
 from dragoman.layers import ForwardContext
 from dragoman.loss import CrossEntropy, LossIndex
 from dragoman.operations import DropoutKey

@@ -15,11 +15,9 @@ import re
 from dataclasses import dataclass
 
 from dragoman.errors import ConfigurationError
-from dragoman.graph import Theta
 
 NUMBER = 4  # bytes of a float32
 SMALL = 2.0  # collectives of a step beside the gradient: one sum, and two gathers of half as many messages
-LARGE, SLICE = 1 << 16, 1 << 20  # as in distributed.reduction, which imports torch
 UNITS = {"K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 LOOPBACK = math.inf  # bandwidth where there is no link
 
@@ -111,13 +109,6 @@ FITTED = ScalingModel(
     efficiency=1.0,
     overlap=0.125,
 )
-
-
-def collectives_of(theta: Theta) -> int:
-    """Count the sums that a gradient is cut into: as distributed.reduction.slices_of does."""
-    sizes = [parameter.value.size for parameter in theta.parameters if not parameter.frozen]
-    small = any(0 < size < LARGE for size in sizes)
-    return int(small) + sum(math.ceil(size / SLICE) for size in sizes if size >= LARGE)
 
 
 def bits_per_second(text: str) -> float:

@@ -206,12 +206,12 @@ def is_quiet() -> bool:
     return QUIET.get()
 
 
-def console(stderr: bool = False, warnings: bool = False, quiet: bool = False) -> Console:
+def console(stderr: bool = False, warnings: bool = False) -> Console:
     """Return a console as wide as the terminal; in a pipe, tables as wide as $COLUMNS (else 120) and no wrapped text.
 
     Standard error is for progress, so the console prints nothing there under --quiet, unless it is for `warnings`.
     """
-    quiet = quiet or (stderr and is_quiet() and not warnings)
+    quiet = stderr and is_quiet() and not warnings
     found = Console(stderr=stderr, quiet=quiet)
     if found.is_terminal:
         return found

@@ -27,7 +27,6 @@ from dragoman.cli.options import (
 from dragoman.cli.quality import print_quality
 from dragoman.cli.spreading import all_ranks
 from dragoman.errors import ConfigurationError
-from dragoman.ranks import current
 from dragoman.wording import counted
 
 if TYPE_CHECKING:
@@ -136,8 +135,8 @@ def train(
         "start": {"model": start, "replay": replay, "train": part},
     }
     given, asked = read_settings(files, merged(given_only(options), read_assignments(assignments or [])))
-    with all_ranks() as ranks:
-        code = _train(given, asked, console(quiet=not ranks.first))
+    with all_ranks():
+        code = _train(given, asked, console())
     if code:
         raise typer.Exit(code)
 
@@ -173,7 +172,7 @@ def _train(given: Settings, asked: TrainingConfiguration, screen: Console) -> in
 
     keep_freed_memory()
     out = Path(asked.out)
-    progress, interrupts = TrainingProgress(screen, is_quiet() or screen.quiet), Interrupts()
+    progress, interrupts = TrainingProgress(screen, is_quiet()), Interrupts()
     try:
         model, outcome = train_model(given, out, progress, interrupts, progress.tell, asked)
     finally:
@@ -189,8 +188,7 @@ def _train(given: Settings, asked: TrainingConfiguration, screen: Console) -> in
         hint(screen, "Run the same command again to resume.")
     elif outcome.records:
         print_quality(model, out, screen)
-    if current().first:
-        hint(screen, "Next:", *(f"  {command}" for command in find_task(asked.task).next_commands(out)))
+    hint(screen, "Next:", *(f"  {command}" for command in find_task(asked.task).next_commands(out)))
     return 0 if outcome.finished else 128 + (interrupts.signal or signal.SIGINT)
 
 

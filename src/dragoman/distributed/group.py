@@ -12,10 +12,11 @@ import numpy as np
 import torch
 import torch.distributed as distributed
 
-from dragoman.distributed.reduction import SlicedReduction, slices_of
+from dragoman.distributed.reduction import SlicedReduction
 from dragoman.distributed.turns import Heartbeat
 from dragoman.errors import RankError
 from dragoman.graph import Array, Theta
+from dragoman.graph.gradient_slices import slices_of
 from dragoman.ranks import Ranks, Reduction
 
 T = TypeVar("T")

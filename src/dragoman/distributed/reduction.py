@@ -9,44 +9,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 import torch.distributed as distributed
 
-from dragoman.graph import Array, Theta
+from dragoman.graph import Array
+from dragoman.graph.gradient_slices import Slices
 from dragoman.ranks import Reduction
-
-LARGE = 1 << 16  # numbers; smaller parameters are summed together
-SLICE = 1 << 20  # numbers that are sent at a time
-
-
-@dataclass(frozen=True)
-class Slices:
-    """How a gradient is cut.
-
-    large  (id of a parameter, its slices), in the order in which they are summed
-    small  the segments of all other parameters
-    """
-
-    large: list[tuple[int, list[slice]]]
-    small: list[slice]
-
-
-def slices_of(theta: Theta) -> Slices:
-    large, small = [], []
-    for parameter in reversed(theta.parameters):
-        slot = parameter.slot
-        if slot is None or slot.start == slot.stop or parameter.frozen:
-            continue
-        if slot.stop - slot.start < LARGE:
-            small.append(slot)
-            continue
-        starts = range(slot.start, slot.stop, SLICE)
-        large.append((id(parameter), [slice(start, min(start + SLICE, slot.stop)) for start in starts]))
-    return Slices(large, small)
 
 
 class SlicedReduction(Reduction):

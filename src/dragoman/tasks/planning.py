@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from dragoman.analysis.scaling import collectives_of
 from dragoman.data.batching import Batching, plan_epoch
 from dragoman.data.dataset import Dataset, Part
+from dragoman.graph.gradient_slices import slices_of
 from dragoman.loss import LossIndex
 from dragoman.loss.index import Error
 from dragoman.networks import Network
@@ -85,7 +85,7 @@ def measure(settings: TrainingConfiguration, dataset: Dataset, seconds: float = 
         _validation_seconds(network, validation, task.plain_error(settings, dataset)) if len(validation) else 0.0,
         memory + VECTORS * network.theta.values.nbytes,
         workers.threads,
-        collectives_of(network.theta),
+        slices_of(network.theta).count,
     )
 
 
