@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -135,9 +135,17 @@ class Batch:
             goal = rows[-1] * i / count
             cut = bisect_left(rows, goal)
             ends.append(cut - (abs(rows[cut - 1] - goal) < abs(rows[cut] - goal)))
-        return [self._between(a, b) for a, b in pairwise([*ends, len(self)]) if a < b]
+        return [self.between(a, b) for a, b in pairwise([*ends, len(self)]) if a < b]
 
-    def _between(self, first: int, last: int) -> Batch:
+    def derive(self, function: Callable[[Batch], Batch], width: int | None = None) -> Batch:
+        """The batch that `function` makes of this one with NumPy, with as many sequences. A network that is recorded
+        for any batch has this function called for every batch.
+
+        width  of the rows that it makes; None: it makes labels
+        """
+        return function(self)
+
+    def between(self, first: int, last: int) -> Batch:
         """Return sequences first to last - 1 with their first row; not checked again."""
         a, b = int(self.offsets[first]), int(self.offsets[last])
         judged = slice(first, last) if self.per == "sample" else slice(a, b)
@@ -147,7 +155,7 @@ class Batch:
             offsets=self.offsets[first : last + 1] - a,
             targets=None if self.targets is None else self.targets[judged],
             loss_weights=None if self.loss_weights is None else self.loss_weights[judged],
-            source=None if self.source is None else self.source._between(first, last),
+            source=None if self.source is None else self.source.between(first, last),
             first_row=self.first_row + a,
             per=self.per,
             first_sequence=self.first_sequence + first,

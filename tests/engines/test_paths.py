@@ -1,4 +1,4 @@
-"""Fused kernels run only for networks and options they know; everything else goes through the definition."""
+"""A setting of a network, a layer, an error or a method is honoured, or the network takes the path that honours it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import pytest
 
 from dragoman import Batch, Transformer, TransformerConfiguration
 from dragoman.decoding import Beam, Greedy, decode
-from dragoman.engines import Path, explain_path, fused_search, fused_step
+from dragoman.engines import Path, explain_path, fused_search, programs
 from dragoman.graph import use_engine
 from dragoman.layers import ForwardContext, Perceptron
 from dragoman.loss import CrossEntropy, LossIndex
 from dragoman.networks import ARCHITECTURES
-from dragoman.operations import DropoutKey
+from dragoman.operations import DropoutKey, add
 
 SIZES: dict[str, Any] = {
     "source_vocabulary": 30,
@@ -28,21 +28,32 @@ SIZES: dict[str, Any] = {
 PAIRS = Batch.pairs([[4, 5, 6], [7, 8]], [[2, 9, 10, 3], [2, 11, 3]])
 CONTEXT = ForwardContext(DropoutKey(1, 2))
 LONGEST, NO_PREFIXES = np.array([5, 5]), np.full((2, 0), -1)
-FUSED = Path("fused", "fused")
+FASTEST = Path("program", "fused")
 
 
 class Extended(TransformerConfiguration):
-    """A later version of the configuration, with a field that the kernels were not written for."""
+    """A later version of the configuration, with a field that no kernel was written for."""
 
-    logit_scale: float = 1.0
+    doubled: bool = False
+
+
+class Doubling(Transformer):
+    """A later version of the network, which reads that field."""
+
+    configuration: Extended
+
+    def before_output(self, batch: Batch, run: ForwardContext | None = None) -> Any:
+        x, output = super().before_output(batch, run)
+        return (add(x, x) if self.configuration.doubled else x), output
 
 
 def made(**settings: Any) -> Transformer:
     return Transformer(TransformerConfiguration(**(SIZES | settings)))
 
 
-def trains_fused(network: Any, run: ForwardContext = CONTEXT, error: Any = CrossEntropy(0.1)) -> bool:  # noqa: B008
-    return fused_step.differentiate(network, PAIRS, run, error, None) is not None
+def trains_by_program(network: Any, run: ForwardContext = CONTEXT, error: Any = CrossEntropy(0.1)) -> bool:  # noqa: B008
+    index = LossIndex(error)
+    return programs.differentiate(index.recorded_error, error, network, PAIRS, run, None) is not None
 
 
 def searches_fused(network: Any, method: Any = Greedy()) -> bool:  # noqa: B008
@@ -58,39 +69,46 @@ def through_definitions(network: Transformer, run: ForwardContext) -> Any:
     return found
 
 
-def test_a_known_network_is_fused(numba: None) -> None:
+def check_gradient(network: Transformer, run: ForwardContext = CONTEXT) -> Any:
+    """A program trains the network, with the gradient of the definitions."""
+    assert trains_by_program(network, run)
+    gradient = LossIndex().differentiate(network, PAIRS, run)[1]
+    np.testing.assert_allclose(gradient, through_definitions(network, run), atol=1e-5)
+    return gradient
+
+
+def test_a_known_network_takes_the_fast_paths(numba: None) -> None:
     network = made(dropout=0.1)
-    assert trains_fused(network)
+    assert trains_by_program(network)
     assert searches_fused(network)
-    assert explain_path(network) == FUSED
+    assert explain_path(network) == FASTEST
     assert explain_path(network).reason == ""
 
 
-def test_a_field_that_the_kernels_do_not_know_is_not_left_out(numba: None) -> None:
+def test_a_new_field_of_the_settings_is_honoured(numba: None) -> None:
+    """Training follows from the network, so it needs to know nothing of the field; a search does, and leaves it."""
+    gradients = [check_gradient(Doubling(Extended(**SIZES, doubled=doubled))) for doubled in (False, True)]
+    assert np.abs(gradients[0] - gradients[1]).max() > 1e-3
     network = Transformer(Extended(**SIZES))
-    assert not trains_fused(network)
     assert not searches_fused(network)
     path = explain_path(network)
-    assert (path.training, path.decoding) == ("graph", "step by step")
-    assert path.reason == "the kernels do not know the setting 'logit_scale'"
+    assert path == Path("program", "step by step", "", "the kernels do not know the setting 'doubled'")
 
 
 @pytest.mark.parametrize("name", ["dropout", "epsilon", "form"])
 def test_a_layer_changed_after_a_step_is_honoured(numba: None, name: str) -> None:
     """All layers are changed in the same way, so the kernels could not see it by comparing them with each other."""
     network = made(dropout=0.1, epsilon=0.1)
-    before = LossIndex().differentiate(network, PAIRS, CONTEXT)[1]
+    before = check_gradient(network)
     decode(network, [[4, 5]], Greedy(), 3)
     value = {"dropout": 0.6, "epsilon": 0.5, "form": "outside"}[name]
     for block in (*network.encoder, *network.decoder):
         setattr(block.perceptron_normalization, name, value)
-    gradient = LossIndex().differentiate(network, PAIRS, CONTEXT)[1]
-    assert np.abs(gradient - before).max() > 1e-4
-    np.testing.assert_allclose(gradient, through_definitions(network, CONTEXT), atol=1e-5)
+    assert np.abs(check_gradient(network) - before).max() > 1e-4
     path = explain_path(network)
-    assert path.training == "graph"
+    assert path.training == "program"
     assert path.decoding == ("fused" if name == "dropout" else "step by step")
-    assert f"perceptron_normalization.{name} = {value!r} was changed" in path.training_reason
+    assert name == "dropout" or f"perceptron_normalization.{name} = {value!r} was changed" in path.decoding_reason
     assert searches_fused(network) == (name == "dropout")
 
 
@@ -98,34 +116,37 @@ def test_a_layer_changed_back_is_fused_again(numba: None) -> None:
     network = made()
     network.decoder[0].cross_attention.scaled = False
     assert explain_path(network).reason == "decoder.0.cross_attention.scaled = False was changed after construction"
+    check_gradient(network)
     network.decoder[0].cross_attention.scaled = True
-    assert explain_path(network) == FUSED
+    assert explain_path(network) == FASTEST
 
 
-def test_an_attribute_that_the_kernels_do_not_know_is_not_left_out(numba: None) -> None:
+def test_an_attribute_that_a_search_does_not_know_is_not_left_out(numba: None) -> None:
     network = made()
-    assert trains_fused(network)
+    assert searches_fused(network)
     network.encoder[1].self_attention.window = 3  # type: ignore[attr-defined]
-    assert explain_path(network).reason == "the kernels do not know encoder.1.self_attention.window"
-    assert not trains_fused(network)
+    assert explain_path(network).decoding_reason == "the kernels do not know encoder.1.self_attention.window"
+    assert not searches_fused(network)
 
 
 def test_another_class_of_layer_is_not_taken_for_the_one_it_extends(numba: None) -> None:
-    class Clipped(Perceptron):
-        pass
+    class Doubled(Perceptron):
+        def __call__(self, x: Any) -> Any:
+            y = super().__call__(x)
+            return add(y, y)
 
     network = made()
-    network.encoder[0].perceptron.hidden.__class__ = Clipped
-    assert explain_path(network).reason == "the kernels do not know encoder.0.perceptron.hidden, a Clipped"
-    assert not trains_fused(network)
+    before = check_gradient(network)
+    network.encoder[0].perceptron.hidden.__class__ = Doubled
+    assert np.abs(check_gradient(network) - before).max() > 1e-4
+    assert explain_path(network).decoding_reason == "the kernels do not know encoder.0.perceptron.hidden, a Doubled"
 
 
 def test_replaced_layers_are_read_again(numba: None) -> None:
     network = made()
-    assert trains_fused(network)
+    check_gradient(network)
     network.decoder[0], network.decoder[1] = network.decoder[1], network.decoder[0]
-    gradient = LossIndex().differentiate(network, PAIRS)[1]
-    np.testing.assert_allclose(gradient, through_definitions(network, ForwardContext()), atol=1e-5)
+    check_gradient(network)
     assert explain_path(network).decoding == "fused"
 
 
@@ -135,56 +156,64 @@ def test_an_option_that_no_kernel_knows_falls_back(numba: None) -> None:
         shortest: int = 0
 
     @dataclass(frozen=True)
-    class Focal(CrossEntropy):
-        gamma: float = 2.0
-
-    @dataclass(frozen=True)
     class Traced(ForwardContext):
         trace: bool = False
 
     network = made()
     assert searches_fused(network, Beam(2))
     assert not searches_fused(network, LongBeam(2))
-    assert not trains_fused(network, error=Focal(0.1))
-    assert not trains_fused(network, run=Traced())
+    assert not trains_by_program(network, run=Traced())
     hypotheses = decode(network, [[4, 5]], LongBeam(2), 4)
     np.testing.assert_array_equal(hypotheses[0][0].labels, decode(network, [[4, 5]], Beam(2), 4)[0][0].labels)
 
 
+def test_an_error_is_known_by_its_fields(numba: None) -> None:
+    """One whose fields may change is left to the graph."""
+
+    class Changing:
+        smoothing = 0.2
+
+        def __call__(self, outputs: Any, batch: Batch, total: float | None = None) -> Any:
+            return CrossEntropy(self.smoothing)(outputs, batch, total)
+
+    @dataclass(frozen=True)
+    class Doubled(CrossEntropy):
+        def of_layer(self, *given: Any) -> Any:
+            error, hits = super().of_layer(*given)
+            return add(error, error), hits
+
+    network = made()
+    errors = CrossEntropy(), CrossEntropy(0.2), Doubled(), Changing()
+    assert [trains_by_program(network, error=error) for error in errors] == [True, True, False, False]
+    found = [LossIndex(error).differentiate(network, PAIRS)[0].error for error in errors]
+    assert found[2] == pytest.approx(2 * found[0], rel=1e-6)
+    assert found[3] == pytest.approx(found[1], rel=1e-6)
+    assert found[1] != found[0]
+
+
 @pytest.mark.parametrize(
-    ("settings", "training", "decoding", "reason"),
+    ("settings", "reason"),
     [
-        ({"activation": "tanh"}, "graph", "step by step", "the kernels do not know activation = 'tanh'"),
-        ({"hidden_layers": 2}, "graph", "step by step", "the kernels do not know hidden_layers = '2'"),
-        (
-            {"positions": "one_hot", "maximum_length": 9},
-            "graph",
-            "step by step",
-            "the kernels do not know positions = 'one_hot'",
-        ),
-        (
-            {"positions": "learned", "maximum_length": 9},
-            "graph",
-            "fused",
-            "learned positions are trained through the graph",
-        ),
-        ({"depth": 12}, "graph", "step by step", "the kernels need heads whose width is a multiple of 8, not 6"),
-        ({"epsilon": 0.0}, "graph", "step by step", "the kernels need an epsilon above 0"),
-        ({"block": "pre", "tied": "all", "activation": "gelu"}, "fused", "fused", ""),
+        ({"activation": "tanh"}, "the kernels do not know activation = 'tanh'"),
+        ({"hidden_layers": 2}, "the kernels do not know hidden_layers = '2'"),
+        ({"positions": "one_hot", "maximum_length": 9}, "the kernels do not know positions = 'one_hot'"),
+        ({"positions": "learned", "maximum_length": 9}, ""),
+        ({"depth": 12}, "the kernels need heads whose width is a multiple of 8, not 6"),
+        ({"epsilon": 0.0}, "the kernels need an epsilon above 0"),
+        ({"block": "pre", "tied": "all", "activation": "gelu"}, ""),
     ],
 )
-def test_paths_are_explained(numba: None, settings: dict[str, Any], training: str, decoding: str, reason: str) -> None:
+def test_paths_of_decoding_are_explained(numba: None, settings: dict[str, Any], reason: str) -> None:
     network = made(**settings)
     path = explain_path(network)
-    assert (path.training, path.decoding, path.reason) == (training, decoding, reason)
-    assert trains_fused(network) == (training == "fused")
-    assert searches_fused(network) == (decoding == "fused")
+    assert (path.decoding, path.decoding_reason) == ("step by step" if reason else "fused", reason)
+    assert searches_fused(network) == (not reason)
 
 
 def test_other_paths_are_explained(numba: None) -> None:
     network = made()
     network.freeze("encoder")
-    assert explain_path(network) == Path("graph", "fused", "frozen parameters are left out by the graph")
+    assert explain_path(network) == FASTEST
     double = Transformer(TransformerConfiguration(**SIZES), dtype=np.float64)
     assert explain_path(double).reason == "the kernels compute in float32, not in float64"
     architecture = ARCHITECTURES["lstm"]
@@ -192,7 +221,7 @@ def test_other_paths_are_explained(numba: None) -> None:
     recurrent = architecture.build(
         architecture.configured(settings, {"source_vocabulary": 30, "target_vocabulary": 30})
     )
-    assert explain_path(recurrent).reason == f"there are no fused kernels for a {type(recurrent).__name__}"
+    assert explain_path(recurrent).reason == "there are no fused kernels for an EncoderDecoder"
     use_engine("numpy")
-    assert explain_path(made()).reason == "the numpy engine has no fused kernels"
+    assert explain_path(made()).reason == "the numpy engine computes one operation after the other"
     use_engine("numba")

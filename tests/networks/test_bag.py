@@ -31,16 +31,17 @@ def labelled(outputs: int = 3) -> Batch:
 
 
 def test_labels_and_their_runs_vote() -> None:
-    rows, offsets = bag(ngrams=3).ngrams(Batch.pack(TEXTS))
+    found = bag(ngrams=3).ngrams(Batch.pack(TEXTS))
+    rows, offsets = found.labels, found.offsets
     assert np.diff(offsets).tolist() == [5 + 4 + 3, 2 + 1, 7 + 6 + 5]
     assert rows[:5].tolist() == TEXTS[0]
     assert (rows[5:12] >= 9).all()
     assert rows.max() < 9 + 50
     for i, text in enumerate(TEXTS):  # the same alone
-        assert bag(ngrams=3).ngrams(Batch.pack([text])).rows.tolist() == rows[offsets[i] : offsets[i + 1]].tolist()
-    swapped = bag(ngrams=2, buckets=1 << 20).ngrams(Batch.pack([[5, 6], [6, 5], [5, 6]])).rows
+        assert bag(ngrams=3).ngrams(Batch.pack([text])).labels.tolist() == rows[offsets[i] : offsets[i + 1]].tolist()
+    swapped = bag(ngrams=2, buckets=1 << 20).ngrams(Batch.pack([[5, 6], [6, 5], [5, 6]])).labels
     assert swapped[2] == swapped[8] != swapped[5]  # order counts within a run
-    assert len(bag(ngrams=1).ngrams(Batch.pack(TEXTS)).rows) == 14
+    assert len(bag(ngrams=1).ngrams(Batch.pack(TEXTS)).labels) == 14
 
 
 def test_the_output_is_the_mean_of_the_votes() -> None:
@@ -48,7 +49,7 @@ def test_the_output_is_the_mean_of_the_votes() -> None:
     table, rows = value_of(network.votes.table), network.ngrams(batch)
     weights, biases = value_of(network.output.weights), value_of(network.output.biases)  # type: ignore[arg-type]
     for i, y in enumerate(value_of(network(batch))):
-        mean = table[rows.rows[rows.offsets[i] : rows.offsets[i + 1]]].mean(axis=0)
+        mean = table[rows.labels[rows.offsets[i] : rows.offsets[i + 1]]].mean(axis=0)
         np.testing.assert_allclose(y, mean @ weights + biases, rtol=1e-12)
     alone, pooled = network.features(batch)
     assert alone.shape == (14, 3)

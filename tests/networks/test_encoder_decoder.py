@@ -80,7 +80,7 @@ def test_alone_or_together_the_same(settings: dict[str, Any]) -> None:
     together = split(logits_of(network, RAGGED), RAGGED)
     for i, rows in enumerate(together):
         assert RAGGED.source is not None
-        one = RAGGED._between(i, i + 1)
+        one = RAGGED.between(i, i + 1)
         np.testing.assert_allclose(logits_of(network, one), rows, atol=1e-12)
 
 
@@ -89,7 +89,7 @@ def test_dropout_does_not_depend_on_the_shard(settings: dict[str, Any]) -> None:
     network = small_encoder_decoder(**settings, dropout=0.4)
     run = ForwardContext(DropoutKey(1, 2))
     whole = value_of(network(RAGGED, run))
-    parts = [value_of(network(RAGGED._between(i, i + 1), run)) for i in range(len(RAGGED))]
+    parts = [value_of(network(RAGGED.between(i, i + 1), run)) for i in range(len(RAGGED))]
     np.testing.assert_allclose(np.concatenate(parts), whole, atol=1e-12)
     assert np.abs(whole - logits_of(network, RAGGED)).max() > 1e-3
 

@@ -30,7 +30,7 @@ def test_all_of_its_own_is_what_it_writes(name: str) -> None:
     network = NETWORKS[name]()
     read = with_own_outputs(network, RAGGED, ALL, DropoutKey(0, 1))
     for i, labels in enumerate(split(read.labels, RAGGED)):
-        state = network.encode(RAGGED._between(i, i + 1))
+        state = network.encode(RAGGED.between(i, i + 1))
         label = RAGGED.labels[RAGGED.offsets[i]]
         for seen in labels:
             assert seen == label

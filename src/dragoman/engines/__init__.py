@@ -84,9 +84,9 @@ def kernels_kept() -> bool:
 
 
 class Path(NamedTuple):
-    """How a network is trained and searched with, and why not by fused kernels.
+    """How a network is trained and searched with, and why not by a program or by fused kernels.
 
-    training  "fused" or "graph"        decoding  "fused" or "step by step"
+    training  "program" or "graph"        decoding  "fused" or "step by step"
     """
 
     training: str
@@ -96,44 +96,42 @@ class Path(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """Why not everything is fused; empty if it is."""
+        """Why the graph or single steps are needed; empty if they are not."""
         reasons = dict.fromkeys(reason for reason in (self.training_reason, self.decoding_reason) if reason)
         return "; ".join(reasons)
 
 
-def explain_path(network: Any) -> Path:
-    """Which code trains a network and searches with it: fused kernels, or one operation after the other.
+def explain_path(network: Any, batch: Any = None) -> Path:
+    """Which code trains a network and searches with it: programs and fused kernels, or one operation after the other.
+
+    batch  of the kind that it reads; not needed for the networks of the tasks
 
     This is what the network allows. A batch that needs too much memory still goes through the graph, and a method that
     kernels do not know (Sampling) goes step by step.
     """
-    training, decoding = _reasons(network)
-    return Path("graph" if training else "fused", "step by step" if decoding else "fused", training, decoding)
+    training, decoding = _reasons(network, batch)
+    return Path("graph" if training else "program", "step by step" if decoding else "fused", training, decoding)
 
 
-def _reasons(network: Any) -> tuple[str, str]:
-    """Why training and decoding are not fused; empty where they are."""
-    from dragoman.engines.openblas import find_gemm
-    from dragoman.engines.transformer_reader import reader_of
-
+def _reasons(network: Any, batch: Any) -> tuple[str, str]:
+    """Why the graph trains and single steps decode; empty where that is not so."""
     engine = current_engine() if engine_chosen() else _wanted()
     if engine == "numba" and importlib.util.find_spec("numba") is None:
         engine = "numpy"
     if engine != "numba":
-        reason = f"the {engine} engine has no fused kernels"
+        reason = f"the {engine} engine computes one operation after the other"
         return reason, reason
+    importlib.import_module("dragoman.engines.numba")
+    from dragoman.engines.programs import graph_reason
+    from dragoman.engines.transformer_reader import reader_of
+
     reader = reader_of(network)
-    if reader is None:
-        reason = f"there are no fused kernels for a {type(network).__name__}"
-        return reason, reason
-    if reader.reason:
-        return reader.reason, reader.reason
-    training = reader.training_reason
-    if any(parameter.frozen for parameter in network.theta.parameters):
-        training = "frozen parameters are left out by the graph"
-    elif find_gemm() is None:
-        training = "NumPy's BLAS is not the OpenBLAS of its wheels"
-    return training, reader.decoding_reason
+    decoding = f"there are no fused kernels for {_a(type(network).__name__)}" if reader is None else reader.reason
+    return graph_reason(network, engine, batch), decoding
+
+
+def _a(name: str) -> str:
+    return f"{'an' if name[0] in 'AEIO' else 'a'} {name}"
 
 
 def let_threads_sleep() -> None:

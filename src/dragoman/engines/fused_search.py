@@ -65,7 +65,7 @@ def search(network: Any, method: Any, batch: Batch, longest: Array, prefixes: Ar
     if kind not in METHOD_OPTIONS or vars(method).keys() != METHOD_OPTIONS[kind] or batch.labels.ndim != 1:
         return None
     reader = reader_of(network)
-    if reader is None or reader.reason or reader.decoding_reason:
+    if reader is None or reader.reason:
         return None
     lengths = (after - before for before, after in pairwise(batch.offsets.tolist()))  # few: faster than arrays
     spec = reader.spec(network, max(lengths, default=0), max(longest.tolist(), default=0) + 1)

@@ -1,15 +1,14 @@
-"""Reads a Transformer for the fused kernels, and says why one is not covered.
+"""Reads a Transformer for the fused searches, and says why one is not covered.
 
 Coverage is opt-in. The tables below list every field of the configuration, every attribute of a layer and every value
 that the kernels honour. A network with anything else, or with a layer changed after construction, runs through the
-graph or the step-by-step search.
+step-by-step search.
 
 Engines stand below layers and networks, so the network is read by its attributes, and classes are known by their names.
 """
 
 from __future__ import annotations
 
-import itertools
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -65,14 +64,14 @@ EMBEDDING = LayerType(
     "dragoman.layers.embedding.Embedding",
     parameters=("table",),
     optional=("position_table",),
-    settings=("positions", "depth", "position_depth", "scale", "dropout"),
-    free=("site", "_fixed"),
+    settings=("positions", "depth", "position_depth", "scale"),
+    free=("dropout", "site", "_fixed"),
 )
 NORMALIZATION = LayerType(
     "dragoman.layers.normalization.Normalization",
     parameters=("gamma", "beta"),
-    settings=("form", "epsilon", "dropout"),
-    free=("site",),
+    settings=("form", "epsilon"),
+    free=("dropout", "site"),
 )
 PERCEPTRON = LayerType(
     "dragoman.layers.perceptron.Perceptron",
@@ -119,28 +118,22 @@ NETWORK = LayerType(
     free=("configuration", "theta", "plain"),
 )
 MAY_CHANGE = ("_fixed", "plain")  # caches of a layer: what they hold follows from the rest
-FOR_TRAINING = ("dropout",)  # settings that a search does not read
 
 Snapshot = tuple[dict[str, Any], int, Callable[[Any], tuple[Any, ...]], tuple[Any, ...]]
 
 
 class Reader:
-    """What the fused kernels need to know about one Transformer; it is read again when a layer has changed.
+    """What the fused searches need to know about one Transformer; it is read again when a layer has changed.
 
-    reason           why neither training nor decoding is covered; empty if nothing speaks against it
-    training_reason  why training is not
-    decoding_reason  why decoding is not
+    reason  why they do not cover it; empty if they do
     """
 
     def __init__(self, network: Any) -> None:
         self._snapshots: list[Snapshot] = []
-        self.training_reason = self.decoding_reason = ""
         self.reason = self._examine(network)
         if self.reason:
             return
         self.ends, self.encoders, self.decoders = _starts(network)
-        self.sites = _sites(network)
-        self.parameters = {_start(parameter): parameter for parameter in network.theta.parameters}
         self._spec = _settings(network)
 
     def unchanged(self) -> bool:
@@ -182,13 +175,8 @@ class Reader:
             return f"the kernels need heads whose width is a multiple of 8, not {c.depth // c.heads}"
         if c.epsilon == 0:
             return "the kernels need an epsilon above 0"
-        if (
-            network.source_embedding.position_table is not None
-            or network.reference_embedding.position_table is not None
-        ):
-            self.training_reason = self.training_reason or "learned positions are trained through the graph"
         if c.target_vocabulary <= END:
-            self.decoding_reason = f"a vocabulary of {c.target_vocabulary} labels has none to write"
+            return f"a vocabulary of {c.target_vocabulary} labels has none to write"
         return ""
 
     def _examine_layer(self, name: str, layer: Any, kind: LayerType, expected: dict[str, Any]) -> str:
@@ -210,10 +198,7 @@ class Reader:
                 return f"{_joined(name, attribute)} is not a parameter with a place in theta"
         for setting in kind.settings:
             if attributes.get(setting) != expected[setting]:
-                reason = f"{_joined(name, setting)} = {attributes.get(setting)!r} was changed after construction"
-                if setting not in FOR_TRAINING:
-                    return reason
-                self.training_reason = reason
+                return f"{_joined(name, setting)} = {attributes.get(setting)!r} was changed after construction"
         return ""
 
 
@@ -257,8 +242,8 @@ def _layers(network: Any) -> Iterator[tuple[str, Any, LayerType, dict[str, Any]]
     """(name, layer, its type, its settings by the configuration) of the network and all its layers."""
     c = network.configuration
     scale = 1.0 if c.positions == "none" else float(c.depth**0.5)
-    embedding = {"positions": c.positions, "depth": c.depth, "position_depth": 0, "scale": scale, "dropout": c.dropout}
-    normalization = {"form": c.normalization, "epsilon": c.epsilon, "dropout": c.dropout}
+    embedding = {"positions": c.positions, "depth": c.depth, "position_depth": 0, "scale": scale}
+    normalization = {"form": c.normalization, "epsilon": c.epsilon}
     attention = {"heads": c.heads, "scaled": True}
     linear = {"activation": "identity", "transposed": False}
     hidden, output = {**linear, "activation": c.activation}, {**linear, "transposed": c.tied != "none"}
@@ -312,19 +297,6 @@ def _settings(network: Any) -> dict[str, Any]:
         "epsilon": c.epsilon,
         "scale": network.source_embedding.scale,
     }
-
-
-def _sites(network: Any) -> Array:
-    """[2, 3 layers + 2] the dropout sites of encoders and decoders, as fused_step.DropoutSites has them."""
-    sites = np.zeros((2, 3 * len(network.encoder) + 2), np.int64)
-    for row, stack in zip(sites, ("encoder", "decoder"), strict=True):
-        names = _normalizations_of(stack == "decoder")
-        of_blocks = (getattr(block, name) for block in getattr(network, stack) for name in names)
-        final = getattr(network, f"{stack}_normalization")
-        for column, normalization in enumerate(itertools.chain(of_blocks, () if final is None else (final,))):
-            row[column] = normalization.site
-    sites[:, -1] = network.source_embedding.site, network.reference_embedding.site
-    return sites
 
 
 def _starts(network: Any) -> tuple[Array, Array, Array]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Generic, TypeVar, overload
 
 from dragoman.errors import ConfigurationError, GraphError
+from dragoman.graph.symbol import Symbol
 from dragoman.graph.tensor import Array, Backward, Node, Tensor, Value
 
 Result = TypeVar("Result")
@@ -15,6 +18,13 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _engine = "numpy"
 _chosen = False  # set by the user of the library: then computations do not change the engine
 _engines: set[str] = {"numpy"}
+
+
+class _OfThread(threading.local):
+    definitions = False  # whether this thread computes with the definitions, whatever the engine is
+
+
+_thread = _OfThread()
 
 
 EXPECTED = (
@@ -33,7 +43,7 @@ class Dispatched(Generic[Result]):
         self._faster: dict[str, Callable[..., Any]] = {}
 
     def __call__(self, *arguments: Any, **options: Any) -> Result:
-        return self._compute(arguments, options)  # type: ignore[no-any-return]
+        return self.compute(arguments, options)  # type: ignore[no-any-return]
 
     def register(self, engine: str) -> Callable[[Function], Function]:
         """Decorator: `function` computes this in the named engine, under the same contract.
@@ -51,9 +61,10 @@ class Dispatched(Generic[Result]):
 
         return attach
 
-    def _compute(self, arrays: Sequence[Any], options: dict[str, Any]) -> Any:
+    def compute(self, arrays: Sequence[Any], options: dict[str, Any]) -> Any:
+        """What the definition returns, by the engine if it covers these inputs."""
         faster = self._faster.get(_engine)
-        if faster is not None:
+        if faster is not None and not _thread.definitions:
             outcome = faster(*arrays, **options)
             if outcome is not NotImplemented:
                 return outcome
@@ -72,15 +83,19 @@ class Operation(Dispatched[Result]):
         arrays: list[Any] = []
         wanted = False
         for x in inputs:
+            if isinstance(x, Symbol):
+                return x.recorder.record(self, inputs, options)  # type: ignore[no-any-return]
             if isinstance(x, Tensor):
                 arrays.append(x.value)
                 wanted = wanted or x.wants_gradient
             else:
                 arrays.append(x)
         for name, option in options.items():
+            if isinstance(option, Symbol):
+                return option.recorder.record(self, inputs, options)  # type: ignore[no-any-return]
             if isinstance(option, Tensor):
                 raise GraphError(f"{self.name}: '{name}' is a tensor, but only positional inputs are differentiated")
-        outcome = self._compute(arrays, options)
+        outcome = self.compute(arrays, options)
         if not (isinstance(outcome, tuple) and len(outcome) == 2 and callable(outcome[1])):
             raise GraphError(f"{self.name} returned {_described(outcome)}, but {EXPECTED}")
         result, backward = outcome
@@ -152,6 +167,16 @@ def switch_engine(name: str) -> None:
 def engine_chosen() -> bool:
     """Whether `use_engine` was called."""
     return _chosen
+
+
+@contextmanager
+def definitions() -> Iterator[None]:
+    """Compute with the definitions in this thread, whatever engine other threads use."""
+    before, _thread.definitions = _thread.definitions, True
+    try:
+        yield
+    finally:
+        _thread.definitions = before
 
 
 def current_engine() -> str:

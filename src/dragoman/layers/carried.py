@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from dragoman.batch import Batch
 from dragoman.errors import ShapeError
 from dragoman.graph import Array, Value, value_of
 
@@ -24,13 +25,19 @@ class CarriedStates:
         """B, the number of sequences."""
         return len(self._layers[0][0])
 
-    def read(self, first: int, count: int) -> list[tuple[Array, ...]]:
-        """The states of sequences first to first + count - 1, as copies."""
+    def widths(self) -> list[list[int]]:
+        """m of every state of every layer."""
+        return [[part.shape[1] for part in layer] for layer in self._layers]
+
+    def read(self, batch: Batch) -> list[tuple[Array, ...]]:
+        """The states with which the sequences of a batch (or of a shard of one) begin, as copies."""
+        first, count = batch.first_sequence, len(batch)
         self._check(first, count)
         return [tuple(part[first : first + count].copy() for part in layer) for layer in self._layers]
 
-    def write(self, first: int, states: Sequence[tuple[Value, ...]]) -> None:
-        """Keep the states of sequences first and following."""
+    def write(self, batch: Batch, states: Sequence[tuple[Value, ...]]) -> None:
+        """Keep the states with which the sequences of a batch end."""
+        first = batch.first_sequence
         for layer, state in zip(self._layers, states, strict=True):
             for part, new in zip(layer, state, strict=True):
                 values = value_of(new)

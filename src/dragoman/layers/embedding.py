@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from dragoman.errors import ConfigurationError, LabelError, ShapeError
-from dragoman.graph import Array, Parameter, Value, value_of
+from dragoman.graph import Array, Parameter, Symbol, Value, value_of
 from dragoman.layers.layer import ForwardContext, Initializer, Layer
 from dragoman.layers.perceptron import Perceptron
 from dragoman.operations import activate, add, concatenate_columns, drop, embed, linear
@@ -101,14 +101,14 @@ class Positioned(Layer):
         """Rows x [N, their own columns] and their positions [N] -> [N, d], with dropout"""
         fixed = self._fixed_rows(positions)
         if self.positions in CONCATENATED:
-            x = concatenate_columns(x, fixed[positions])
+            x = concatenate_columns(x, embed(fixed, labels=positions))
         elif self.positions == "joint":
             mixed = add(self.word(x), embed(self.position_table, labels=positions))
             x = self.joined(activate(mixed, activation=self.joint_activation))
         elif self.position_table is not None:
             x = add(x, embed(self.position_table, labels=positions))
         elif len(fixed):
-            x = add(x, fixed[positions])
+            x = add(x, embed(fixed, labels=positions))
         return drop(x, dropout=run.dropout(self.dropout, self.site, first_row))
 
     def added_rows(self, length: int) -> Array:
@@ -124,6 +124,8 @@ class Positioned(Layer):
         Callers must use the return value, not the attribute, which another thread may replace.
         """
         fixed = self._fixed
+        if isinstance(positions, Symbol):  # a batch of more positions goes through the graph, which extends the table
+            return fixed
         needed = int(positions.max(initial=-1)) + 1
         if self.positions in NEEDS_MAXIMUM_LENGTH:
             known = len(fixed) if self.position_table is None else self.position_table.shape[0]

@@ -7,6 +7,7 @@ from typing import Literal
 from dragoman.graph import Array, Parameter, Value
 from dragoman.layers.layer import Initializer, Layer
 from dragoman.operations import attention_pool, max_rows, mean_rows, take_rows
+from dragoman.operations.structure import last_rows
 
 PoolingKind = Literal["class_token", "mean", "max", "attention", "last", "none"]
 
@@ -26,7 +27,7 @@ class Pooling(Layer):
         if self.kind == "none":
             return x
         if self.kind in ("class_token", "last"):
-            return take_rows(x, rows=offsets[1:] - 1)
+            return take_rows(x, rows=last_rows(offsets))
         if self.kind == "attention":
             return attention_pool(x, self.query, offsets=offsets)
         return max_rows(x, offsets=offsets) if self.kind == "max" else mean_rows(x, offsets=offsets)

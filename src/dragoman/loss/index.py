@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from dragoman.batch import Batch
-from dragoman.engines import fused_step
+from dragoman.engines import programs
 from dragoman.engines.compute import fast_compute
 from dragoman.errors import ConfigurationError, ShapeError
 from dragoman.graph import (
@@ -135,28 +135,12 @@ class LogError:
     """
 
     def __call__(self, outputs: Value, batch: Batch, total: float | None = None) -> tuple[Value, float]:
-        targets, weights = _like(_targets(batch), outputs), batch.loss_weights
-        error = log_error(outputs, targets=targets, weights=weights, total=total)
-        return error, _hits(value_of(outputs).real > 0.5, targets, weights)
+        return log_error(outputs, targets=_targets(batch), weights=batch.loss_weights, total=total)
 
     def of_layer(self, x: Value, layer: Perceptron, batch: Batch, total: float | None = None) -> tuple[Value, float]:
         """The same of the logistic function of a last layer's logits, which never rounds to 0 or 1."""
         z = linear(x, layer.weights, layer.biases, transposed=layer.transposed)
-        targets, weights = _like(_targets(batch), z), batch.loss_weights
-        error = logistic_log_error(z, targets=targets, weights=weights, total=total)
-        return error, _hits(value_of(z).real > 0, targets, weights)
-
-
-def _like(targets: Array, outputs: Value) -> Array:
-    return targets[:, None] if targets.ndim == 1 and outputs.shape[1:] == (1,) else targets
-
-
-def _hits(predicted: Array, targets: Array, weights: Array | None) -> float:
-    """The weighted number of targets predicted right; NaN if they are shares, not labels."""
-    if ((targets != 0) & (targets != 1)).any():
-        return math.nan
-    right = (predicted == (targets > 0.5)).reshape(len(targets), -1).mean(axis=1)
-    return float(right.sum() if weights is None else weights @ right)
+        return logistic_log_error(z, targets=_targets(batch), weights=batch.loss_weights, total=total)
 
 
 @dataclass(frozen=True)
@@ -215,18 +199,23 @@ class LossIndex:
         total: float | None = None,
     ) -> tuple[float, float]:
         """Error and hits; its gradient is brought. Of one shard, when `total` is the weight of the whole batch."""
-        if type(self.error) is CrossEntropy:
-            found = fused_step.differentiate(network, batch, run or ForwardContext(), self.error, total)
-            if found is not None:
-                share.push_all(found[2])
-                return found[0], found[1]
-        if isinstance(self.error, CrossEntropy) and isinstance(network, Layered):
-            error, hits = self.error.of_layer(*network.before_output(batch, run), batch, total)
-        else:
-            logistic = self._logistic_error(network, batch, run, total)
-            error, hits = self.error(network(batch, run), batch, total) if logistic is None else logistic
+        run = run or ForwardContext()
+        found = programs.differentiate(self.recorded_error, self.error, network, batch, run, total)
+        if found is not None:
+            share.push_all(found[2])
+            return found[0], found[1]
+        error, hits = self.recorded_error(network, batch, run, total)
         backpropagate(error, share)
         return float(error), hits
+
+    def recorded_error(
+        self, network: Any, batch: Batch, run: ForwardContext, total: float | None
+    ) -> tuple[Value, float]:
+        """Error and hits, to be differentiated."""
+        if isinstance(self.error, CrossEntropy) and isinstance(network, Layered):
+            return self.error.of_layer(*network.before_output(batch, run), batch, total)
+        logistic = self._logistic_error(network, batch, run, total)
+        return self.error(network(batch, run), batch, total) if logistic is None else logistic
 
     def _logistic_error(
         self, network: Any, batch: Batch, run: ForwardContext | None = None, total: float | None = None

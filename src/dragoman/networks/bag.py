@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from pydantic import Field
@@ -52,13 +53,6 @@ class BagConfiguration(BagSettings, EncoderSizes):
         return self.rows * self.outputs + self.outputs * (self.outputs + 1)
 
 
-class Ngrams(NamedTuple):
-    """The rows of the table that vote in each sample, one after the other, and where each sample begins."""
-
-    rows: Array
-    offsets: Array
-
-
 class Votes(Layer):
     """The vote of every label and every bucket, [rows, outputs]."""
 
@@ -87,35 +81,16 @@ class Bag(EncodingNetwork):
         self._bind()
         value_of(self.output.weights)[...] = np.eye(c.outputs)
 
-    def ngrams(self, batch: Batch) -> Ngrams:
-        """The rows that vote: labels by themselves, and the buckets of the runs that begin at each of them."""
-        c, samples = self.configuration, np.repeat(np.arange(len(batch)), batch.lengths)
-        rows, owners = [batch.labels.astype(np.int64)], [samples]
-        runs = batch.labels.astype(np.uint64) + np.uint64(1)
-        ends = batch.offsets[1:][samples]
-        for length in range(2, c.ngrams + 1):
-            starts = np.flatnonzero(np.arange(len(samples)) + length <= ends)
-            following = batch.labels[starts + length - 1].astype(np.uint64) + np.uint64(1)
-            runs = runs[: len(samples)].copy()
-            runs[starts] = runs[starts] * PRIME + following
-            mixed = (runs[starts] * GOLDEN) >> np.uint64(20)
-            rows.append(c.vocabulary + (mixed % np.uint64(c.buckets)).astype(np.int64))
-            owners.append(samples[starts])
-        owner = np.concatenate(owners)
-        offsets = np.zeros(len(batch) + 1, np.int64)
-        np.cumsum(np.bincount(owner, minlength=len(batch)), out=offsets[1:])
-        return Ngrams(np.concatenate(rows)[np.argsort(owner, kind="stable")], offsets)
-
-    def _first_row(self, batch: Batch) -> int:
-        """Of a shard, among the n-grams of the whole batch: those before it, as if every sample were long enough."""
-        n = self.configuration.ngrams
-        return n * batch.first_row - batch.first_sequence * n * (n - 1) // 2
+    def ngrams(self, batch: Batch) -> Batch:
+        """The rows of the table that vote in each sample: its labels, and the buckets of the runs that begin at each of
+        them."""
+        return batch.derive(functools.partial(_ngrams, c=self.configuration))
 
     def _read(self, batch: Batch, run: ForwardContext) -> tuple[Value, Value]:
-        rows, offsets = self.ngrams(batch)
-        dropout = run.dropout(self.configuration.dropout, self.site, max(0, self._first_row(batch)))
-        x = embed(self.votes.table, labels=rows, dropout=dropout)
-        return x, mean_rows(x, offsets=offsets)
+        ngrams = self.ngrams(batch)
+        dropout = run.dropout(self.configuration.dropout, self.site, ngrams.first_row)
+        x = embed(self.votes.table, labels=ngrams.labels, dropout=dropout)
+        return x, mean_rows(x, offsets=ngrams.offsets)
 
     def features(self, batch: Batch) -> tuple[Array, Array]:
         """The votes of the labels by themselves [N, outputs], and the mean of all votes [B, outputs]."""
@@ -131,3 +106,25 @@ class Bag(EncodingNetwork):
     def attention(self, batch: Batch) -> dict[str, Array]:
         """It looks nowhere."""
         return {}
+
+
+def _ngrams(batch: Batch, c: BagConfiguration) -> Batch:
+    samples = np.repeat(np.arange(len(batch)), batch.lengths)
+    rows, owners = [batch.labels.astype(np.int64)], [samples]
+    runs = batch.labels.astype(np.uint64) + np.uint64(1)
+    ends = batch.offsets[1:][samples]
+    for length in range(2, c.ngrams + 1):
+        starts = np.flatnonzero(np.arange(len(samples)) + length <= ends)
+        following = batch.labels[starts + length - 1].astype(np.uint64) + np.uint64(1)
+        runs = runs[: len(samples)].copy()
+        runs[starts] = runs[starts] * PRIME + following
+        mixed = (runs[starts] * GOLDEN) >> np.uint64(20)
+        rows.append(c.vocabulary + (mixed % np.uint64(c.buckets)).astype(np.int64))
+        owners.append(samples[starts])
+    owner = np.concatenate(owners)
+    offsets = np.zeros(len(batch) + 1, np.int64)
+    np.cumsum(np.bincount(owner, minlength=len(batch)), out=offsets[1:])
+    # a shard begins after the n-grams of the samples before it, as if every one of them were long enough
+    before = c.ngrams * batch.first_row - batch.first_sequence * c.ngrams * (c.ngrams - 1) // 2
+    labels = np.concatenate(rows)[np.argsort(owner, kind="stable")]
+    return Batch(labels, offsets, first_row=max(0, before), first_sequence=batch.first_sequence)

@@ -30,6 +30,7 @@ from dragoman.layers import (
 from dragoman.networks.network import Configuration, Network
 from dragoman.networks.sizes import MOST_LABELS, MOST_LAYERS, WIDEST, check_memory, count_recurrent
 from dragoman.operations import concatenate_columns, drop, mean_rows, take_rows
+from dragoman.operations.structure import sequences_of_rows
 
 EMBEDDING_DEVIATION = 1.0  # initial, for cells with gates, which halve what comes in and out (docs/recurrent.md)
 
@@ -154,7 +155,7 @@ class RecurrentDecoder(Network):
             attended = self.decoder.attention.look_at(rows, source.offsets)
             s = self.decoder(y, batch.offsets, attended, states, run)
         elif self.configuration.context == "every_step":
-            context = take_rows(states[-1][0], rows=np.repeat(np.arange(len(batch)), batch.lengths))
+            context = take_rows(states[-1][0], rows=sequences_of_rows(batch.offsets, batch.positions))
             x = concatenate_columns(y, context)
             s, _ = self.decoder(x, batch.offsets, run, states, first_row=batch.first_row)
             s = concatenate_columns(s, context)
@@ -210,8 +211,8 @@ class EncoderDecoder(RecurrentDecoder):
 
     def _encode(self, source: Batch, run: ForwardContext) -> tuple[Value, list[State]]:
         """Return the encoder's rows, and the state of each layer after the source."""
-        labels = source.labels[reversed_rows(source)] if self.configuration.reversed else source.labels
-        x = self.source_embedding(labels, source.positions, run, source.first_row)
+        read = source.derive(_reversed) if self.configuration.reversed else source
+        x = self.source_embedding(read.labels, source.positions, run, source.first_row)
         return self.encoder(x, source.offsets, run, first_row=source.first_row)
 
     def features(self, batch: Batch) -> tuple[Array, Array]:
@@ -246,6 +247,10 @@ class EncoderDecoder(RecurrentDecoder):
                 f"`--architecture {self.configuration.cell}-attention` trains one with attention"
             )
         return maps["decoder.attention"][:, 0]
+
+
+def _reversed(batch: Batch) -> Batch:
+    return replace(batch, labels=batch.labels[reversed_rows(batch)])
 
 
 def reversed_rows(batch: Batch) -> Array:

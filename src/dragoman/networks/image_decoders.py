@@ -118,7 +118,7 @@ class PatchTransformer(TransformerDecoder):
 
     def _encode(self, source: Batch, run: ForwardContext) -> tuple[Value, Packed]:
         c = self.configuration
-        rows = patch_batch(source, standardize_images(source, c, self.theta.values.dtype), c.patch_size)
+        rows = patch_batch(source, c, c.patch_size, self.theta.values.dtype)
         stream = Stream(self.patch_embedding(rows.labels, rows.positions, run, rows.first_row))
         for block in self.encoder:
             stream = block(stream, rows, run)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any, Self
 
@@ -49,10 +50,15 @@ def standardize_images(batch: Batch, sizes: ImageSizes, dtype: Any) -> Array:
     return x
 
 
-def patch_batch(batch: Batch, images: Array, size: tuple[int, int]) -> Batch:
+def patch_batch(batch: Batch, sizes: ImageSizes, patch: tuple[int, int], dtype: Any) -> Batch:
     """The patches of each image as the rows of a sequence; dropout counts them over the whole batch."""
-    count = (images.shape[1] // size[0]) * (images.shape[2] // size[1])
-    rows = value_of(patches(images, size=size))
+    width = patch[0] * patch[1] * sizes.channels
+    return batch.derive(functools.partial(_cut_into_patches, sizes=sizes, patch=patch, dtype=dtype), width)
+
+
+def _cut_into_patches(batch: Batch, sizes: ImageSizes, patch: tuple[int, int], dtype: Any) -> Batch:
+    rows = value_of(patches(standardize_images(batch, sizes, dtype), size=patch))
+    count = (sizes.height // patch[0]) * (sizes.width // patch[1])
     offsets = np.arange(len(batch) + 1) * count
     return Batch(rows, offsets, first_row=batch.first_sequence * count, first_sequence=batch.first_sequence)
 

@@ -193,12 +193,12 @@ class RecurrentLanguageModel(Network):
 
     def before_output(self, batch: Batch, run: ForwardContext | None = None) -> tuple[Value, Perceptron]:
         """What the last layer reads, and that layer. With carried states it begins and ends with them."""
-        run, first = run or ForwardContext(), batch.first_sequence
+        run = run or ForwardContext()
         x = self.embedding(batch.labels, batch.positions, run, batch.first_row)
-        begun: list[State] = [] if run.carried is None else [*run.carried.read(first, len(batch))]
+        begun: list[State] = [] if run.carried is None else [*run.carried.read(batch)]
         h, finals = self.recurrent(x, batch.offsets, run, begun, first_row=batch.first_row)
         if run.carried is not None:
-            run.carried.write(first, finals)
+            run.carried.write(batch, finals)
         return drop(h, dropout=run.dropout(self.configuration.dropout, self.output_site, batch.first_row)), self.output
 
     def new_carried(self, sequences: int) -> CarriedStates:

@@ -10,7 +10,7 @@ from dragoman.batch import Batch
 from dragoman.graph import Array, Value
 from dragoman.layers import ForwardContext, Positions
 from dragoman.networks.encoder import Encoder, EncoderConfiguration, EncoderSettings
-from dragoman.networks.images import ImageSizes, choose_patch, patch_batch, standardize_images
+from dragoman.networks.images import ImageSizes, choose_patch, patch_batch
 
 
 def _pair(given: object) -> object:
@@ -75,8 +75,8 @@ class VisionTransformer(Encoder):
 
     def tokens(self, batch: Batch) -> Batch:
         """The batch of patches of a batch of images."""
-        images = standardize_images(batch, self.configuration, self.theta.values.dtype)
-        return patch_batch(batch, images, self.configuration.patch)
+        c = self.configuration
+        return patch_batch(batch, c, c.patch, self.theta.values.dtype)
 
     def _read(self, batch: Batch, run: ForwardContext) -> tuple[Value, Value]:
         return super()._read(self.tokens(batch), run)

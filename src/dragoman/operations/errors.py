@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from dragoman.errors import ConfigurationError, LabelError
@@ -112,11 +114,14 @@ def mean_squared_error(
 @operation
 def log_error(
     y: Array, *, targets: Array, weights: Array | None = None, total: float | None = None
-) -> tuple[Array, Backward]:
+) -> tuple[tuple[Array, float], Backward]:
     """e = sum_i w_i mean_j -(t_ij log y_ij + (1 - t_ij) log(1 - y_ij)) / sum_i w_i       (thesis, (4.1.1))
 
     y, targets [N, ...], between 0 and 1   weights and total as for mean_squared_error
+    ->   e, and the weighted share of outputs on their target's side of one half
+    One output [N, 1] may also have targets [N].
     """
+    targets = _like(targets, y)
     check_shapes("log_error", **_same_axes(y, targets, weights))
     if ((y.real < 0) | (y.real > 1)).any() or ((targets < 0) | (targets > 1)).any():
         raise LabelError("log_error compares probabilities: outputs and targets must lie between 0 and 1")
@@ -129,26 +134,27 @@ def log_error(
         error = np.asarray((factor * (targets * ones + (1 - targets) * zeros)).sum())
     check_finite("the log error", error)
 
-    def backward(derror: Array) -> Array:
+    def backward(derror: Array, _: None = None) -> Array:
         """w (y - t) / (y (1 - y)), term by term so that 0/0 does not arise at a certain target"""
         dones = np.where(targets > 0, -targets / np.where(targets > 0, y, 1), 0)
         dzeros = np.where(targets < 1, (1 - targets) / np.where(targets < 1, 1 - y, 1), 0)
         dy: Array = factor * (dones + dzeros) * derror
         return dy
 
-    return error, backward
+    return (error, _hits(y.real > 0.5, targets, weights)), backward
 
 
 @operation
 def logistic_log_error(
     z: Array, *, targets: Array, weights: Array | None = None, total: float | None = None
-) -> tuple[Array, Backward]:
+) -> tuple[tuple[Array, float], Backward]:
     """The log error of y = 1 / (1 + exp(-z)), from the logits z: log_error(activate(z, "logistic"))   (thesis, (4.1.1))
 
     -(t log y + (1 - t) log(1 - y)) = log(1 + exp(z)) - t z, which stays finite where y rounds to 0 or to 1
 
-    z, targets [N, ...], targets between 0 and 1   weights and total as for mean_squared_error
+    z, targets [N, ...], targets between 0 and 1   the rest as for log_error
     """
+    targets = _like(targets, z)
     check_shapes("logistic_log_error", **_same_axes(z, targets, weights, "z"))
     if ((targets < 0) | (targets > 1)).any():
         raise LabelError("logistic_log_error compares with probabilities: targets must lie between 0 and 1")
@@ -160,13 +166,26 @@ def logistic_log_error(
         error = np.asarray((factor * (np.where(above, z, 0) + np.log1p(small) - targets * z)).sum())
     check_finite("the log error", error)
 
-    def backward(derror: Array) -> Array:
+    def backward(derror: Array, _: None = None) -> Array:
         """w (y - t)                     (4.1.1) with the derivative of the logistic function, y (1 - y)"""
         y = np.where(above, 1, small) / (1 + small)
         dz: Array = factor * (y - targets) * derror
         return dz
 
-    return error, backward
+    return (error, _hits(above, targets, weights)), backward
+
+
+def _like(targets: Array, outputs: Array) -> Array:
+    """Targets [N] of outputs [N, 1] as a column."""
+    return targets[:, None] if targets.ndim == 1 and outputs.shape[1:] == (1,) else targets
+
+
+def _hits(predicted: Array, targets: Array, weights: Array | None) -> float:
+    """The weighted number of targets predicted right; NaN if they are shares, not labels."""
+    if ((targets != 0) & (targets != 1)).any():
+        return math.nan
+    right = (predicted == (targets > 0.5)).reshape(len(targets), -1).mean(axis=1)
+    return float(right.sum() if weights is None else weights @ right)
 
 
 def _factor(y: Array, weights: Array | None, total: float | None) -> Array:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dragoman.errors import ShapeError
-from dragoman.graph import Array, Backward, operation
+from dragoman.graph import Array, Backward, index_function, operation
 from dragoman.operations.embedding import scatter_add
 from dragoman.operations.shapes import check_offsets, check_rows, check_shapes
 
@@ -58,14 +58,27 @@ def append_row(x: Array, row: Array, *, offsets: Array) -> tuple[Array, Backward
     return y, backward
 
 
+@index_function(lambda offsets: offsets)
 def appended_offsets(offsets: Array) -> Array:
     """Where sequences begin once each has one row more."""
     return offsets + np.arange(len(offsets))
 
 
+@index_function(lambda offsets: (offsets[0] - 1,))
+def last_rows(offsets: Array) -> Array:
+    """[B] the last row of every sequence."""
+    return offsets[1:] - 1
+
+
+@index_function(lambda offsets, positions: positions)
+def sequences_of_rows(offsets: Array, positions: Array) -> Array:
+    """[N] the sequence that each row belongs to; positions [N] of the rows."""
+    return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+
+
 def appended_rows(offsets: Array) -> Array:
     """[B] the rows that `append_row` adds."""
-    return appended_offsets(offsets)[1:] - 1
+    return last_rows(appended_offsets(offsets))
 
 
 @operation

@@ -4,7 +4,7 @@ ops           registers everything below with the operations it replaces
 kernels       kernels of single operations
 gemm          matrix products
 simd          vector registers and vectorized functions
-fused_step    a whole training step of a Transformer in one call
+programs      training passes of recorded networks without a graph
 search        whole greedy and beam searches in one call
 recurrent     recurrences
 word_vectors  word2vec
@@ -16,11 +16,11 @@ from dragoman.engines.numba.ops import (
     attention,
     dense,
     fused_search,
-    fused_step,
     images,
+    programs,
     recurrent,
     vector_updates,
     word_vectors,
 )
 
-__all__ = ["attention", "dense", "fused_search", "fused_step", "images", "recurrent", "vector_updates", "word_vectors"]
+__all__ = ["attention", "dense", "fused_search", "images", "programs", "recurrent", "vector_updates", "word_vectors"]

@@ -61,9 +61,9 @@ def _count(network: Bag, part: Part, classes: Classes | None) -> tuple[Array, Ar
     for items in plan_epoch(part.lengths(), Batching(TOGETHER), 0, 0):
         batch = part.batch(items)
         targets = _indicators(batch, classes)
-        rows, offsets = network.ngrams(batch)
-        owners = np.repeat(np.arange(len(batch)), np.diff(offsets))
-        pairs = np.unique(owners * np.int64(c.rows) + rows)  # an n-gram counts once in a sample
+        ngrams = network.ngrams(batch)
+        owners = np.repeat(np.arange(len(batch)), ngrams.lengths)
+        pairs = np.unique(owners * np.int64(c.rows) + ngrams.labels)  # an n-gram counts once in a sample
         owners, rows = pairs // c.rows, pairs % c.rows
         seen += np.bincount(rows, minlength=c.rows)
         totals += targets.sum(axis=0)

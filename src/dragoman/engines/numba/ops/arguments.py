@@ -54,9 +54,13 @@ def within(labels: Any, size: Any) -> Any:
 
 def longest_of(rows: Array, offsets: Array) -> int:
     """The length of the longest sequence, at least 1; -1 if the offsets do not partition the rows."""
+    return longest_of_rows(len(rows), offsets)
+
+
+def longest_of_rows(rows: int, offsets: Array) -> int:
     if offsets.ndim != 1 or offsets.dtype.kind not in "iu":
         return -1
-    return int(_longest(offsets.astype(np.int64, copy=False), len(rows)))
+    return int(_longest(offsets.astype(np.int64, copy=False), rows))
 
 
 def packed(rows: Array, offsets: Array) -> bool:

@@ -1,0 +1,167 @@
+"""Symbols: arrays of which only the name, the shape and the type are known.
+
+A network that is called with symbols records its operations and computes nothing. So one call tells what it computes
+for any batch, whatever its sizes are.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from dragoman.errors import DragomanError
+from dragoman.graph.tensor import Array, Tensor
+
+
+class TraceError(DragomanError):
+    """A network cannot be recorded with symbols: it asks for values that only a batch has."""
+
+
+class Size:
+    """A sum of named counts and a constant: the number of rows of a matrix, known when there is a batch."""
+
+    __slots__ = ("terms",)
+
+    def __init__(self, terms: dict[str, int]) -> None:
+        self.terms = {name: factor for name, factor in terms.items() if factor}
+
+    @staticmethod
+    def of(name: str) -> Size:
+        return Size({name: 1})
+
+    @staticmethod
+    def constant(number: int) -> Size:
+        return Size({"": int(number)})
+
+    def __add__(self, other: Size | int) -> Size:
+        if not isinstance(other, Size):
+            other = Size.constant(other)
+        terms = dict(self.terms)
+        for name, factor in other.terms.items():
+            terms[name] = terms.get(name, 0) + factor
+        return Size(terms)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Size | int) -> Size:
+        return self + (other if isinstance(other, Size) else Size.constant(other)) * -1
+
+    def __mul__(self, factor: int) -> Size:
+        return Size({name: factor * number for name, number in self.terms.items()})
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Size) and self.terms == other.terms
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.terms.items()))
+
+    def __repr__(self) -> str:
+        return " + ".join(name if factor == 1 else f"{factor} {name}".strip() for name, factor in self.terms.items())
+
+    def __index__(self) -> int:
+        raise TraceError(f"the number {self!r} is known only when there is a batch")
+
+    __int__ = __float__ = __bool__ = __index__
+
+
+class Recorder(Protocol):
+    """Takes note of the operations that are called with symbols."""
+
+    def record(self, operation: Any, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
+        """The outputs of an operation, as symbols."""
+
+    def derive(self, function: Callable[..., Array], arrays: Sequence[Any], shape: tuple[Any, ...]) -> Symbol:
+        """An integer array that follows from those of a batch."""
+
+
+class Symbol(Tensor):
+    """An array by its name: an input of a program, or the output of a recorded operation.
+
+    shape   numbers, and Sizes where a batch decides
+    origin  of derived integers: (function, arrays) that they are computed from
+    """
+
+    __slots__ = ("dtype", "name", "origin", "recorder", "sizes", "wanted")
+    node: Any
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        name: str,
+        shape: tuple[Any, ...],
+        dtype: Any,
+        node: Any = None,
+        index: int = 0,
+        wanted: bool = False,
+        origin: tuple[Any, ...] = (),
+    ) -> None:
+        self.recorder, self.name, self.sizes, self.dtype = recorder, name, shape, np.dtype(dtype)
+        self.node, self.index, self.wanted, self.origin = node, index, wanted, origin
+
+    @property
+    def value(self) -> Array:  # type: ignore[override]
+        raise self._error("its values")
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        return self.sizes
+
+    @property
+    def ndim(self) -> int:
+        return len(self.sizes)
+
+    @property
+    def wants_gradient(self) -> bool:
+        return self.wanted
+
+    def _error(self, what: str) -> TraceError:
+        return TraceError(f"NumPy reads '{self.name}' ({what}), which is known only when there is a batch")
+
+    def __array__(self, *_: Any, **__: Any) -> Array:
+        raise self._error("as an array")
+
+    def __array_ufunc__(self, ufunc: Any, *_: Any, **__: Any) -> Any:  # type: ignore[override]
+        raise self._error(f"numpy.{ufunc.__name__}")
+
+    def __array_function__(self, function: Any, *_: Any, **__: Any) -> Any:
+        raise self._error(f"numpy.{function.__name__}")
+
+    def __len__(self) -> int:
+        raise self._error("its length")
+
+    def __getitem__(self, _: Any) -> Any:
+        raise self._error("some of its rows")
+
+    def __bool__(self) -> bool:
+        raise self._error("its truth")
+
+    def __float__(self) -> float:
+        raise self._error("its value")
+
+    def __getattr__(self, name: str) -> Any:
+        raise self._error(f".{name}")
+
+    def __repr__(self) -> str:
+        return f"Symbol({self.name!r}, {self.sizes})"
+
+
+def index_function(shape: Callable[..., tuple[Any, ...]]) -> Callable[[Callable[..., Array]], Callable[..., Array]]:
+    """Decorator of a function of the integer arrays of a batch (offsets, rows); programs compute it for every batch.
+
+    shape  of its result, from the shapes of its arguments
+    """
+
+    def decorate(function: Callable[..., Array]) -> Callable[..., Array]:
+        @functools.wraps(function)
+        def call(*arrays: Any) -> Any:
+            for array in arrays:
+                if isinstance(array, Symbol):
+                    return array.recorder.derive(function, arrays, shape(*(each.shape for each in arrays)))
+            return function(*arrays)
+
+        return call
+
+    return decorate

@@ -1,0 +1,222 @@
+"""Which path trains each network of the project: a program, with the bits of the graph, or the graph, and why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dragoman import Batch, Transformer, TransformerConfiguration
+from dragoman.engines import explain_path
+from dragoman.layers import ForwardContext
+from dragoman.loss import CrossEntropy, LogError, LossIndex, MeanSquaredError
+from dragoman.networks import (
+    ARCHITECTURES,
+    ENCODERS,
+    FORECASTERS,
+    IMAGE_DECODERS,
+    IMAGE_ENCODERS,
+    LANGUAGE_MODELS,
+    TEXT_ENCODERS,
+    ClassTokenConfiguration,
+    ClassTokenEncoder,
+    Encoder,
+    EncoderConfiguration,
+    EncoderDecoder,
+    Perceptrons,
+    PerceptronsConfiguration,
+    RecurrentConfiguration,
+    RecurrentEncoder,
+    RecurrentEncoderConfiguration,
+    RecurrentLanguageModel,
+    RecurrentLanguageModelConfiguration,
+    TwoLayerConfiguration,
+    TwoLayerNetwork,
+)
+from dragoman.operations import DropoutKey
+from dragoman.training.workers import Workers
+from tests.engines.test_programs import by_program, check_bits, through_the_graph
+from tests.networks.small_networks import POSITIONS, scatter
+
+RNG = np.random.default_rng(0)
+CONTEXT = ForwardContext(DropoutKey(5, 6))
+PAIRS = Batch.pairs([[4, 5, 6], [7, 8], [9, 4, 7, 8]], [[2, 9, 10, 3], [2, 11, 3], [2, 5, 6, 7, 8, 3]])
+TEXTS = Batch.pack([[4, 5, 6, 7], [7, 8], [9, 4, 7]])
+SERIES = np.split(RNG.normal(size=(12, 3)), [5, 8])
+IMAGES = RNG.integers(0, 256, (3, 8, 8, 1)).astype(np.uint8)
+PIXELS: dict[str, Any] = {"height": 8, "width": 8, "channels": 1, "mean": (0.5,), "deviation": (0.2,)}
+BLOCKS: dict[str, Any] = {"depth": 32, "perceptron_depth": 40, "heads": 2, "layers": 2, "dropout": 0.1}
+CELLS: dict[str, Any] = {"depth": 8, "units": 16, "layers": 2, "dropout": 0.1}
+
+
+def with_targets(batch: Batch, targets: Any) -> Batch:
+    return Batch(batch.labels, batch.offsets, np.asarray(targets), per="sample")
+
+
+def pictures(targets: Any) -> Batch:
+    return Batch(IMAGES, np.arange(4), np.asarray(targets), per="sample")
+
+
+CLASSES = with_targets(TEXTS, [0, 2, 1])
+WINDOWS = Batch(TEXTS.labels, TEXTS.offsets, np.roll(TEXTS.labels, -1))
+NEXT = with_targets(Batch.pack(SERIES), RNG.normal(size=(3, 2)))
+CAPTIONS = Batch(PAIRS.labels, PAIRS.offsets, PAIRS.targets, PAIRS.loss_weights, Batch(IMAGES, np.arange(4)))
+# by kind of network: the architectures, what the data decide, a batch, an error
+KINDS: dict[str, tuple[Any, dict[str, Any], Batch, Any]] = {
+    "translation": (ARCHITECTURES, {"source_vocabulary": 30, "target_vocabulary": 31}, PAIRS, CrossEntropy(0.1)),
+    "sequences": (ENCODERS, {"vocabulary": 30, "outputs": 3}, CLASSES, CrossEntropy()),
+    "texts": (TEXT_ENCODERS, {"vocabulary": 30, "outputs": 3}, CLASSES, CrossEntropy()),
+    "language": (LANGUAGE_MODELS, {"vocabulary": 30}, WINDOWS, CrossEntropy()),
+    "forecasts": (FORECASTERS, {"inputs": 3, "outputs": 2}, NEXT, MeanSquaredError()),
+    "images": (IMAGE_ENCODERS, {**PIXELS, "outputs": 4}, pictures([0, 3, 2]), CrossEntropy()),
+    "captions": (IMAGE_DECODERS, {**PIXELS, "target_vocabulary": 31}, CAPTIONS, CrossEntropy()),
+}
+KNOWN_LATER = "which is known only when there is a batch"
+UNROLLED = f"AttentionalDecoder.__call__: NumPy reads 'offsets' (numpy.diff), {KNOWN_LATER}"
+PIXELS_READ = f"standardize_images: the network asks for the number of sequences, {KNOWN_LATER}"
+SHEET = f"image_rows: the network asks for the number of sequences, {KNOWN_LATER}"
+# the networks that the graph trains; all others are trained by programs
+GRAPH = {
+    **{("translation", f"{cell}-attention"): UNROLLED for cell in ("rnn", "lstm", "gru")},
+    **{("captions", f"convolutional-{cell}"): PIXELS_READ for cell in ("rnn", "lstm", "gru")},
+    ("images", "convolutional"): PIXELS_READ,
+    ("images", "two-layer"): SHEET,
+    ("images", "class-token"): SHEET,
+}
+ALL = [(kind, name) for kind, (architectures, *_) in KINDS.items() for name in architectures]
+
+
+def built(kind: str, name: str) -> Any:
+    architectures, sizes, *_ = KINDS[kind]
+    architecture = architectures[name]
+    known = architecture.settings.model_fields
+    wanted = {**BLOCKS, **CELLS} if "units" in known else BLOCKS
+    settings = {key: value for key, value in wanted.items() if key in known}
+    if name == "bag":
+        settings["buckets"] = 50
+    return scatter(architecture.build(architecture.configured({**settings, **architecture.named}, sizes)))
+
+
+def check_path(network: Any, batch: Batch, index: LossIndex, reason: str) -> None:
+    """The path that a network is said to take is the one it takes; a program has the bits of the graph."""
+    path = explain_path(network, batch)
+    assert (path.training, path.training_reason) == ("graph" if reason else "program", reason)
+    if reason:
+        assert by_program(network, batch, CONTEXT, index) is None
+    else:
+        check_bits(network, batch, CONTEXT, index)
+
+
+def test_the_table_names_networks_that_exist() -> None:
+    assert GRAPH.keys() <= set(ALL)
+
+
+@pytest.mark.parametrize(("kind", "name"), ALL)
+def test_every_architecture_takes_the_path_of_the_table(numba: None, kind: str, name: str) -> None:
+    _, _, batch, error = KINDS[kind]
+    check_path(built(kind, name), batch, LossIndex(error), GRAPH.get((kind, name), ""))
+
+
+NO_TANH = "Perceptron.__call__: linear: there is no kernel for activation = 'tanh'"
+NO_HEADS = "SelfAttention.__call__: attend_self: the kernel needs heads whose width is a multiple of 8, not 6"
+NO_EPSILON = "Normalization.add: add_normalize: the kernel needs an epsilon above 0"
+SETTINGS: list[tuple[dict[str, Any], str]] = [
+    *(({"positions": positions, "maximum_length": 9}, "") for positions in POSITIONS),
+    *(({"block": block, "tied": tied}, "") for block in ("pre", "post") for tied in ("none", "output", "all")),
+    *(({"activation": activation}, "") for activation in ("identity", "relu", "gelu")),
+    ({"activation": "tanh"}, NO_TANH),
+    ({"hidden_layers": 2}, ""),
+    ({"normalization": "outside", "epsilon": 0.1}, ""),
+    ({"attention_biases": False}, ""),
+    ({"dropout": 0.0}, ""),
+    ({"depth": 12}, NO_HEADS),
+    ({"epsilon": 0.0}, NO_EPSILON),
+]
+
+
+@pytest.mark.parametrize(("settings", "reason"), SETTINGS)
+def test_every_setting_of_a_transformer(numba: None, settings: dict[str, Any], reason: str) -> None:
+    sizes = {"source_vocabulary": 31, "target_vocabulary": 31}
+    network = scatter(Transformer(TransformerConfiguration(**{**BLOCKS, **sizes, **settings})))
+    network.theta.values *= 0.5
+    check_path(network, PAIRS, LossIndex(CrossEntropy(0.1)), reason)
+
+
+POOLINGS = ["mean", "max", "attention", "none", "last"]
+
+
+@pytest.mark.parametrize(
+    ("pooling", "recurrent"), [("class_token", False), *((pooling, cells) for pooling in POOLINGS for cells in (0, 1))]
+)
+def test_every_head_of_an_encoder(numba: None, pooling: str, recurrent: bool) -> None:
+    batch = WINDOWS if pooling == "none" else CLASSES
+    sizes: dict[str, Any] = {"vocabulary": 30, "outputs": 30 if pooling == "none" else 3, "pooling": pooling}
+    network = scatter(
+        RecurrentEncoder(RecurrentEncoderConfiguration(**CELLS, **sizes))
+        if recurrent
+        else Encoder(EncoderConfiguration(**BLOCKS, **sizes, causal=pooling == "last"))
+    )
+    check_path(network, batch, LossIndex(), "")
+
+
+@pytest.mark.parametrize("context", ["initial", "every_step"])
+@pytest.mark.parametrize("bidirectional", [False, True])
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_every_direction_of_a_recurrent_translator(
+    numba: None, context: Any, bidirectional: bool, is_reversed: bool
+) -> None:
+    sizes = {"source_vocabulary": 30, "target_vocabulary": 31}
+    settings: dict[str, Any] = {"context": context, "bidirectional": bidirectional, "reversed": is_reversed}
+    network = scatter(EncoderDecoder(RecurrentConfiguration(**CELLS, **sizes, **settings)))
+    check_path(network, PAIRS, LossIndex(), "")
+
+
+@pytest.mark.parametrize(
+    ("outputs", "targets"), [(1, [0, 1, 1]), (4, [[0, 1, 1, 0], [1, 0, 0, 0], [0, 0, 1, 1]])], ids=["binary", "several"]
+)
+def test_the_log_error_and_its_hits(numba: None, outputs: int, targets: Any) -> None:
+    sizes: dict[str, Any] = {"vocabulary": 30, "outputs": outputs, "output_activation": "logistic"}
+    network = scatter(Encoder(EncoderConfiguration(**BLOCKS, **sizes)))
+    check_path(network, with_targets(TEXTS, targets), LossIndex(LogError()), "")
+
+
+def test_networks_of_the_documents(numba: None) -> None:
+    rows = Batch.rows(RNG.normal(size=(5, 3)).astype(np.float32), RNG.normal(size=(5, 2)))
+    perceptrons = scatter(Perceptrons(PerceptronsConfiguration(depths=(3, 8, 2))))
+    check_path(perceptrons, rows, LossIndex(MeanSquaredError()), "")
+    labels = with_targets(Batch.pack(SERIES), [0, 1, 1])
+    token = ClassTokenEncoder(ClassTokenConfiguration(inputs=3, depth=8, attention_depth=8, classes=2))
+    check_path(token, labels, LossIndex(), f"standardize_samples: NumPy reads 'labels' (.astype), {KNOWN_LATER}")
+    two = TwoLayerNetwork(TwoLayerConfiguration(inputs=3, positions=4, depth=8, classes=2))
+    check_path(
+        two, labels, LossIndex(), f"TwoLayerNetwork.__call__: the network asks for the batch's 'lengths', {KNOWN_LATER}"
+    )
+
+
+@pytest.mark.parametrize("cell", ["rnn", "lstm", "gru"])
+def test_states_are_carried_from_batch_to_batch(numba: None, cell: Any) -> None:
+    """Also the first batch, which is computed several times to compare: it begins with the states that it was given."""
+    network = scatter(RecurrentLanguageModel(RecurrentLanguageModelConfiguration(cell=cell, vocabulary=30, **CELLS)))
+    found, expected = network.new_carried(3), network.new_carried(3)
+    found.assign({name: RNG.normal(size=part.shape) for name, part in found.arrays().items()})
+    expected.assign(found.arrays())
+    by_graph, by_kernels = (ForwardContext(DropoutKey(5, 6), carried=states) for states in (expected, found))
+    for _ in range(2):
+        loss, gradient = LossIndex().differentiate(network, WINDOWS, by_kernels)
+        wanted, reference = through_the_graph(network, WINDOWS, by_graph, LossIndex())
+        assert loss == wanted
+        np.testing.assert_array_equal(gradient, reference)
+        for name, part in expected.arrays().items():
+            np.testing.assert_array_equal(found.arrays()[name], part, err_msg=name)
+    assert by_program(network, WINDOWS, by_kernels) is not None
+
+
+def test_shards_of_images_have_dropout_of_their_own_rows(numba: None) -> None:
+    """What a network makes of a shard begins at the row where it stands in the whole batch."""
+    _, _, batch, error = KINDS["images"]
+    network, index, workers = built("images", "transformer"), LossIndex(error), Workers(2)
+    _, gradient = workers.differentiate(index, network, batch, CONTEXT)
+    workers.close()
+    _, expected = through_the_graph(network, batch, CONTEXT, index)
+    np.testing.assert_allclose(gradient, expected, atol=2e-6 * np.abs(expected).max())
