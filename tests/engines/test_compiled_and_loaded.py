@@ -120,9 +120,9 @@ for kernel, target in (
 """
 
 
-def test_a_kernel_that_the_graph_and_the_fused_step_share_has_one_copy(tmp_path: Path) -> None:
+def test_a_kernel_that_the_graph_and_programs_share_has_one_copy(tmp_path: Path) -> None:
     """Two processes that compile at the same time could each leave one of two copies in the cache: the graph would run
-    one, the fused step the other, and their bits would differ."""
+    one, programs the other, and their bits would differ."""
     printed = subprocess.run(
         [sys.executable, "-c", LINKED],
         env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},

@@ -1,1 +1,1 @@
-"""Kernels of single operations. `ops` registers them; `fused_step` calls some of them by address."""
+"""Kernels of single operations. `ops` registers them; `programs` call some of them by address."""
