@@ -139,7 +139,7 @@ class Batch:
 
     def derive(self, function: Callable[[Batch], Batch], width: int | None = None) -> Batch:
         """The batch that `function` makes of this one with NumPy, with as many sequences. A network that is recorded
-        for any batch has this function called for every batch.
+        for any batch has this function called for every batch. It must not refer to the network.
 
         width  of the rows that it makes; None: it makes labels
         """

@@ -150,6 +150,41 @@ def test_replaced_layers_are_read_again(numba: None) -> None:
     assert explain_path(network).decoding == "fused"
 
 
+def test_what_may_change_unnoticed_is_left_to_the_graph(numba: None) -> None:
+    """Lists and dictionaries are compared by their contents; of other objects nobody knows when they change."""
+
+    class Settings:
+        scaled = True
+
+    class Choosing(Transformer):
+        def before_output(self, batch: Batch, run: ForwardContext | None = None) -> Any:
+            x, output = super().before_output(batch, run)
+            return (add(x, x) if self.choices["doubled"] else x), output  # type: ignore[attr-defined]
+
+    network = Choosing(made().configuration)
+    network.choices = {"doubled": False}  # type: ignore[attr-defined]
+    before = check_gradient(network)
+    network.choices["doubled"] = True  # type: ignore[attr-defined]
+    assert np.abs(check_gradient(network) - before).max() > 1e-4
+    network.encoder[0].settings = Settings()  # type: ignore[attr-defined]
+    assert not trains_by_program(network)
+    reason = "encoder.0.settings is an object whose changes would go unnoticed"
+    assert explain_path(network).training_reason == reason
+
+
+def test_a_network_that_changes_with_every_step_is_not_recorded_each_time(
+    numba: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network, recorded = made(), []
+    record = programs.record
+    monkeypatch.setattr(programs, "record", lambda *given: recorded.append(1) or record(*given))
+    for step in range(programs.MOST_READ + 5):
+        network.encoder[0].self_attention_normalization.epsilon = 0.1 + step
+        LossIndex().differentiate(network, PAIRS)
+    assert len(recorded) == programs.MOST_READ
+    assert explain_path(network).training_reason == f"its layers were changed {programs.MOST_READ} times"
+
+
 def test_an_option_that_no_kernel_knows_falls_back(numba: None) -> None:
     @dataclass(frozen=True)
     class LongBeam(Beam):

@@ -10,11 +10,10 @@ from __future__ import annotations
 import copy
 import dataclasses
 import math
-import operator
 import threading
 import traceback
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -23,6 +22,7 @@ import numpy as np
 
 from dragoman import operations
 from dragoman.batch import Batch
+from dragoman.engines.snapshots import Snapshot, arrays_in, fields_of, is_known_by_fields, layers_of
 from dragoman.engines.tracing import BatchKind, SymbolicKey, record
 from dragoman.errors import DragomanWarning, ShapeError
 from dragoman.graph import Array, DeferredGradient, Parameter, TraceError, backpropagate, current_engine
@@ -30,10 +30,11 @@ from dragoman.graph.operation import definitions
 
 CONTEXT_OPTIONS = {"noise", "maps", "carried"}  # of layers.ForwardContext
 BELOW = ("dragoman.engines", "dragoman.graph", "dragoman.operations")  # of networks and layers
-CACHES = ("plain",)  # attributes of a network that follow from the others
+MOST_READ = MOST_MADE = 32  # a network, or an error, that changes with every step is not recorded again each time
 ROWS_COMPARED = 32  # of the first batch of a program, which runs both ways
 ERROR_TOLERANCE = 1e-4  # of the error, relative
 TOLERANCE, NOISE = 0.02, 1e-5  # of a derivative: relative to its norm, and to that of the gradient
+KINK = 0.3  # of a derivative, relative to its norm: a unit of ReLU on the other side of its kink changes less
 
 Forward = Callable[[Any, Any, Any, Any], tuple[Any, Any]]
 Derivatives = Iterable[tuple[Parameter, Array | DeferredGradient]]
@@ -54,14 +55,22 @@ ENGINES: dict[str, Engine] = {}
 
 
 class Programs:
-    """The programs of one network by kind of batch, and why there is none for some; read again when a layer changed."""
+    """The programs of one network by kind of batch, and why there is none for some; read again when a layer changed.
 
-    def __init__(self, network: Any) -> None:
+    reason  why there is none for any batch; empty if there may be
+    """
+
+    def __init__(self, network: Any, times_read: int = 1) -> None:
         self.lock = threading.Lock()
         self.made: dict[Any, Any] = {}  # a program, or the reason why there is none
         self.parameters = {_start(parameter): parameter for parameter in network.theta.parameters}
+        self.times_read = times_read
         self._flags = _flags(network)
-        self._snapshots = [_Snapshot(layer) for layer in _layers_of(network)]
+        self._snapshots = [Snapshot(name, layer) for name, layer in layers_of(network)]
+        self.reason = next((found.reason for found in self._snapshots if found.reason), "")
+        self.arrays = [array for found in self._snapshots for array in arrays_in(found.values)]
+        if times_read > MOST_READ:
+            self.reason = f"its layers were changed {MOST_READ} times"
 
     def unchanged(self, network: Any) -> bool:
         """Whether no layer has been changed since it was read."""
@@ -71,51 +80,6 @@ class Programs:
             return all(snapshot.holds() for snapshot in self._snapshots)
         except (KeyError, ValueError):  # an attribute is gone, or became an array
             return False
-
-
-class _Snapshot:
-    """A layer as it was read: its class and its attributes."""
-
-    def __init__(self, layer: Any) -> None:
-        self.attributes: dict[str, Any] = vars(layer)
-        self.layers = list(_children(layer))
-        self.classes = [type(child) for child in self.layers]
-        self.names = [name for name in self.attributes if name not in CACHES]
-        self.read = operator.itemgetter(*self.names) if self.names else lambda attributes: ()
-        self.values = self._copied()
-
-    def _copied(self) -> Any:
-        """The values now; lists are copied, because those of blocks may be changed."""
-        values = tuple(self.attributes[name] for name in self.names)
-        copied = tuple(list(value) if isinstance(value, list) else value for value in values)
-        return copied if len(copied) != 1 else copied[0]
-
-    def holds(self) -> bool:
-        attributes = self.attributes
-        count = len(attributes) - sum(name in attributes for name in CACHES)
-        return (
-            count == len(self.names)
-            and self.read(attributes) == self.values
-            and all(type(child) is kind for child, kind in zip(self.layers, self.classes, strict=True))
-        )
-
-
-def _is_layer(value: Any) -> bool:
-    return hasattr(value, "named_parameters")
-
-
-def _children(layer: Any) -> Iterator[Any]:
-    for name, value in vars(layer).items():
-        if name in CACHES:
-            continue
-        yield from (item for item in (value if isinstance(value, list) else [value]) if _is_layer(item))
-
-
-def _layers_of(layer: Any) -> Iterator[Any]:
-    """A network and all its layers, each once or more."""
-    yield layer
-    for child in _children(layer):
-        yield from _layers_of(child)
 
 
 def _flags(network: Any) -> tuple[Any, ...]:
@@ -139,7 +103,7 @@ def programs_of(network: Any) -> Programs:
         with _lock:  # another shard may have read it again by now
             found = _networks.get(network)
             if found is None or not found.unchanged(network):
-                found = _networks[network] = Programs(network)
+                found = _networks[network] = Programs(network, 1 if found is None else found.times_read + 1)
     return found
 
 
@@ -152,11 +116,14 @@ def differentiate(
     total    the weight of the whole batch, when this is a shard
     """
     engine = ENGINES.get(current_engine())
-    if engine is None or engine.reason(network) or not len(batch.labels):
+    if engine is None or not _can_be_kept(network) or engine.reason(network) or not len(batch.labels):
         return None
-    if vars(run).keys() != CONTEXT_OPTIONS or run.maps is not None or not _is_frozen(error):
+    if vars(run).keys() != CONTEXT_OPTIONS or run.maps is not None or not is_known_by_fields(error):
         return None
-    step = Step(engine, programs_of(network), forward, network, batch, run, total)
+    programs = programs_of(network)
+    if programs.reason:
+        return None
+    step = Step(engine, programs, forward, network, batch, run, total)
     program = _program(step, error)
     if program is None:
         return None
@@ -164,13 +131,13 @@ def differentiate(
     if not found.fits:
         return None
     value, hits = found.forward()
-    parameters = step.programs.parameters
+    parameters = programs.parameters
     return value, hits, ((parameters[start], delta) for start, delta in found.derivatives())
 
 
-def _is_frozen(error: Any) -> bool:
-    """Whether an error is known by its fields, so that a program for it is a program for all that are equal to it."""
-    return dataclasses.is_dataclass(error) and error.__dataclass_params__.frozen  # type: ignore[union-attr]
+def _can_be_kept(network: Any) -> bool:
+    """Whether programs can be found by the network, and its attributes read."""
+    return isinstance(network, Hashable) and hasattr(network, "__weakref__") and hasattr(network, "__dict__")
 
 
 class Step(NamedTuple):
@@ -191,22 +158,29 @@ class Step(NamedTuple):
 def _program(step: Step, error: Any) -> Any:
     """The program for such a batch, compared with the definitions when it is new; None: there is none."""
     run, made, kind = step.run, step.programs.made, BatchKind.of(step.batch)
-    key = step.engine.key(), type(error), error, kind, run.noise is None, run.carried is None, step.total is None
-    program = made.get(key)
+    given = type(run), run.noise is None, run.carried is None, step.total is None
+    key = step.engine.key(), type(error), tuple(fields_of(error).values()), kind, given
+    try:
+        program = made.get(key)
+    except TypeError:  # a field of the error may change
+        return None
     if program is None or (not isinstance(program, str) and not program.verified):
         with step.programs.lock:  # other shards wait
             program = made.get(key)
             if program is None:
-                program = made[key] = _made(step, kind)
+                program = _made(step, kind) if len(made) < MOST_MADE else f"there are {MOST_MADE} programs for it"
             if not isinstance(program, str) and not program.verified:
-                program = made[key] = _verified(step, program)
-    return None if isinstance(program, str) else program
+                program = _verified(step, program)
+            if len(made) < MOST_MADE:
+                made[key] = program
+    return None if isinstance(program, str) or not program.verified else program
 
 
 def _made(step: Step, kind: BatchKind) -> Any:
     """A program, or the reason why there is none."""
     try:
-        trace = record(step.engine.kernels, step.forward, step.network, kind, step.run, step.total is not None)
+        arrays = step.programs.arrays
+        trace = record(step.engine.kernels, arrays, step.forward, step.network, kind, step.run, step.total is not None)
     except Exception as error:  # a network may do anything with symbols; if something is wrong, the graph says what
         return _explained(error)
     return _compiled(step.engine, trace)
@@ -220,24 +194,40 @@ def _compiled(engine: Engine, trace: Any) -> Any:
 
 
 def _verified(step: Step, program: Any) -> Any:
-    """The program, if it agrees with the definitions on the first sequences of the batch; otherwise the reason.
+    """The program, verified if it agrees with the definitions on some sequences of the batch; otherwise the reason.
 
-    A unit whose input is next to the kink of ReLU may be on either side of it. So other sequences must differ too.
+    A unit whose input is next to the kink of ReLU may be on either side of it, which changes derivatives a little. So
+    where derivatives differ by little, other sequences must differ too.
     """
-    first, last = _some_sequences(step.batch)
-    reason = _difference(step, program, first) and _difference(step, program, last)
-    if not reason:
-        program.verified = True
-        return program
-    warnings.warn(f"{reason}; it is trained through the graph", DragomanWarning, stacklevel=2)
+    reason = ""
+    for some in _some_sequences(step.batch):
+        found = _compared(step, program, some)
+        if found is None or not found.reason:
+            program.verified = found is not None
+            return program
+        reason = found.reason
+        if found.certain:
+            break
+    advice = "this network is trained through the graph, which is right but slower; please report this as a bug"
+    warnings.warn(f"{reason}; {advice}", DragomanWarning, stacklevel=2)
     return reason
 
 
-def _difference(step: Step, program: Any, batch: Batch) -> str:
-    """What a program and the definitions do not agree on; empty if they agree on everything."""
+class Comparison(NamedTuple):
+    """What a program and the definitions do not agree on; empty if they agree on everything.
+
+    certain  whether rounding cannot be the reason
+    """
+
+    reason: str = ""
+    certain: bool = True
+
+
+def _compared(step: Step, program: Any, batch: Batch) -> Comparison | None:
+    """Compare a program with the definitions; None if there is nothing to compare."""
     found = step.start(program, batch, _with_own_states(step.run))
     if not found.fits:
-        return ""  # nothing is computed
+        return None
     value, _ = found.forward()
     derivatives: dict[int, Array] = {}
     for start, delta in found.derivatives():
@@ -248,14 +238,16 @@ def _difference(step: Step, program: Any, batch: Batch) -> str:
         trained = [parameter for parameter in step.network.theta.parameters if not parameter.frozen]
         expected = backpropagate(error, trained)
     if not math.isclose(float(error), value, rel_tol=ERROR_TOLERANCE):
-        return f"kernels and definitions disagree on the error: {value:g} and {float(error):g}"
-    most = math.hypot(*map(_norm, expected))
-    for parameter, wanted in zip(trained, expected, strict=True):
-        difference = derivatives.get(_start(parameter), 0) - wanted
-        if not _norm(difference) <= TOLERANCE * _norm(wanted) + NOISE * most:
+        return Comparison(f"kernels and definitions disagree on the error: {value:g} and {float(error):g}")
+    norms = [_norm(array) for array in expected]
+    most = math.hypot(*norms)
+    for parameter, wanted, norm in zip(trained, expected, norms, strict=True):
+        difference = _norm(derivatives.get(_start(parameter), 0) - wanted)
+        if not difference <= TOLERANCE * norm + NOISE * most:
             name = next(name for name, each in step.network.named_parameters() if each is parameter)
-            return f"kernels and definitions disagree on the derivative of {name}"
-    return ""
+            reason = f"kernels and definitions disagree on the derivative of {name}"
+            return Comparison(reason, certain=not difference <= KINK * norm)
+    return Comparison() if most else None
 
 
 def _norm(array: Array) -> float:
@@ -268,10 +260,11 @@ def _with_own_states(run: Any) -> Any:
     return run if run.carried is None else dataclasses.replace(run, carried=copy.deepcopy(run.carried))
 
 
-def _some_sequences(batch: Batch) -> tuple[Batch, Batch]:
-    """The first sequences of a batch and the last ones: enough for a comparison, and no more."""
+def _some_sequences(batch: Batch) -> list[Batch]:
+    """The first sequences of a batch, and the last ones if they are others: enough for a comparison, and no more."""
     count = min(len(batch), int(np.searchsorted(batch.offsets, ROWS_COMPARED)) or 1)
-    return batch.between(0, count), batch.between(len(batch) - count, len(batch))
+    first, last = batch.between(0, count), batch.between(len(batch) - count, len(batch))
+    return [first] if count == len(batch) else [first, last]
 
 
 @dataclass(frozen=True)
@@ -294,7 +287,7 @@ def graph_reason(network: Any, engine: str, batch: Any = None) -> str:
     This is what the network allows, with an error whose kernels are known: cross-entropy, or squares.
     """
     found = ENGINES[engine]
-    reason = found.reason(network)
+    reason = found.reason(network) or programs_of(network).reason
     if reason:
         return reason
     inputs = getattr(getattr(network, "configuration", None), "inputs", None) or 1
@@ -302,7 +295,8 @@ def graph_reason(network: Any, engine: str, batch: Any = None) -> str:
     usual = BatchKind(), BatchKind(source=source), BatchKind(real=True, width=(inputs,))
     for kind in usual if batch is None else (BatchKind.of(batch),):
         try:
-            trace = record(found.kernels, _some_error, network, kind, _Context(SymbolicKey()), False)
+            arrays = programs_of(network).arrays
+            trace = record(found.kernels, arrays, _some_error, network, kind, _Context(SymbolicKey()), False)
         except ShapeError:  # such a network reads other batches
             continue
         except Exception as error:
@@ -325,5 +319,5 @@ def _explained(error: Exception) -> str:
     """What the network did that cannot be recorded, and where."""
     message = str(error) if isinstance(error, TraceError) else f"{type(error).__name__}: {error}"
     frames = traceback.walk_tb(error.__traceback__)
-    own = [frame.f_code for frame, _ in frames if not frame.f_globals["__name__"].startswith(BELOW)]
+    own = [frame.f_code for frame, _ in frames if not frame.f_globals.get("__name__", "").startswith(BELOW)]
     return f"{own[-1].co_qualname}: {message}" if own else message

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from numbers import Number
+from types import MethodType
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -99,13 +101,15 @@ class DerivedBatch(NamedTuple):
 class Trace:
     """The operations of a network and its error, in the order of their calls."""
 
-    def __init__(self, kernels: dict[str, Any]) -> None:
+    def __init__(self, kernels: dict[str, Any], parameters: Sequence[Parameter], arrays: Sequence[Array]) -> None:
+        """parameters  of the network     arrays  attributes of its layers, which are read again for every batch"""
         self.kernels = kernels
+        self._known = {id(each) for each in (*parameters, *arrays)}
         self.nodes: list[Node] = []
         self.derived: list[Symbol] = []
         self.derived_batches: list[DerivedBatch] = []
         self.error: Symbol
-        self.hits: Symbol | float = float("nan")
+        self.hits: Any = float("nan")  # a number, or a symbol
         self.final_states: Sequence[Sequence[Any]] = ()
 
     def record(self, operation: Any, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
@@ -115,11 +119,9 @@ class Trace:
         unknown = [name for name in options if name not in kernel.options]
         if unknown:
             raise TraceError(f"the kernel of {operation.name} does not know the option '{unknown[0]}'")
-        for x in inputs:
-            if isinstance(x, Parameter) and x.slot is None:
-                raise TraceError(f"{operation.name}: a parameter has no place in theta")
-            if isinstance(x, Tensor) and not isinstance(x, Symbol | Parameter):
-                raise TraceError(f"{operation.name}: an input is a tensor that was computed from values")
+        for x in (*inputs, *options.values()):
+            if isinstance(x, Tensor | np.ndarray) and not isinstance(x, Symbol) and id(x) not in self._known:
+                raise TraceError(f"{operation.name} is given values that the network computed; they may change")
         node = Node(operation, inputs, options, kernel)
         shapes = kernel.shapes(node)
         number = len(self.nodes)
@@ -155,6 +157,8 @@ class SymbolicBatch:
         )
         self.loss_weights = self._symbol("loss_weights", (targets,), REAL) if kind.weighted else None
         self.first_row, self.first_sequence = Size.of(f"{prefix}first_row"), Size.of(f"{prefix}first_sequence")
+        if kind.source is not None and prefix:
+            raise TraceError("the source of the batch has a source itself")
         self.source = None if kind.source is None else SymbolicBatch(trace, kind.source, "source_")
 
     def _symbol(self, name: str, shape: tuple[Any, ...], dtype: Any) -> Symbol:
@@ -162,6 +166,8 @@ class SymbolicBatch:
 
     def derive(self, function: Callable[[Any], Any], width: int | None = None) -> SymbolicBatch:
         """As Batch.derive; the function is called for every batch."""
+        if isinstance(function, MethodType):
+            raise TraceError(f"Batch.derive is given the method {function.__name__}, which keeps its object alive")
         derived = DerivedBatch(f"derived{len(self.trace.derived_batches)}_", self.prefix, function)
         self.trace.derived_batches.append(derived)
         kind = BatchKind(width is not None, () if width is None else (width,), targets=None, weighted=False)
@@ -203,6 +209,7 @@ class BatchKind(NamedTuple):
 
 def record(
     kernels: dict[str, Any],
+    arrays: Sequence[Array],
     forward: Callable[..., tuple[Any, Any]],
     network: Any,
     kind: BatchKind,
@@ -211,9 +218,10 @@ def record(
 ) -> Trace:
     """Call a network and its error with symbols; raises TraceError where that is not possible.
 
+    arrays   attributes of the network's layers
     forward  (network, batch, context, total) -> error and hits     divided  whether the total is given
     """
-    trace = Trace(kernels)
+    trace = Trace(kernels, network.theta.parameters, arrays)
     noise = None if run.noise is None else SymbolicKey()
     widths = None if run.carried is None else run.carried.widths()
     carried = None if widths is None else SymbolicStates(trace, widths)
@@ -222,4 +230,6 @@ def record(
     trace.error, trace.hits = forward(network, SymbolicBatch(trace, kind), context, total)
     if not isinstance(trace.error, Symbol) or trace.error.node is None or not trace.error.wants_gradient:
         raise TraceError("nothing was recorded: the error depends on no parameter that is trained")
+    if trace.error.shape != () or not isinstance(trace.hits, Symbol | Number):
+        raise TraceError("the error and its hits are not numbers")
     return trace

@@ -52,14 +52,26 @@ class Size:
     def __mul__(self, factor: int) -> Size:
         return Size({name: factor * number for name, number in self.terms.items()})
 
+    @property
+    def key(self) -> frozenset[tuple[str, int]]:
+        """The same for sizes that are written the same."""
+        return frozenset(self.terms.items())
+
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Size) and self.terms == other.terms
+        """Whether two sizes are equal for every batch; an error if that depends on the batch."""
+        if not isinstance(other, Size | int):
+            return NotImplemented
+        rest = self - other
+        if any(rest.terms):  # a name is left
+            raise TraceError(f"whether {self!r} is {other!r} is known only when there is a batch")
+        return not rest.terms
 
     def __hash__(self) -> int:
-        return hash(frozenset(self.terms.items()))
+        return hash(self.key)
 
     def __repr__(self) -> str:
-        return " + ".join(name if factor == 1 else f"{factor} {name}".strip() for name, factor in self.terms.items())
+        named = [name if factor == 1 else f"{factor} {name}" for name, factor in self.terms.items() if name]
+        return " + ".join([*named, *(str(factor) for name, factor in self.terms.items() if not name)]) or "0"
 
     def __index__(self) -> int:
         raise TraceError(f"the number {self!r} is known only when there is a batch")
@@ -135,6 +147,12 @@ class Symbol(Tensor):
     def __getitem__(self, _: Any) -> Any:
         raise self._error("some of its rows")
 
+    def __eq__(self, other: object) -> bool:
+        raise self._error("a comparison")
+
+    __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __eq__
+    __hash__ = object.__hash__
+
     def __bool__(self) -> bool:
         raise self._error("its truth")
 
@@ -157,10 +175,12 @@ def index_function(shape: Callable[..., tuple[Any, ...]]) -> Callable[[Callable[
     def decorate(function: Callable[..., Array]) -> Callable[..., Array]:
         @functools.wraps(function)
         def call(*arrays: Any) -> Any:
-            for array in arrays:
-                if isinstance(array, Symbol):
-                    return array.recorder.derive(function, arrays, shape(*(each.shape for each in arrays)))
-            return function(*arrays)
+            recorder = next((array.recorder for array in arrays if isinstance(array, Symbol)), None)
+            if recorder is None:
+                return function(*arrays)
+            if not all(isinstance(array, Symbol) for array in arrays):
+                raise TraceError(f"{function.__name__} is given arrays of the batch and others")
+            return recorder.derive(function, arrays, shape(*(array.shape for array in arrays)))
 
         return call
 

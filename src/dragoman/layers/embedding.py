@@ -201,7 +201,7 @@ class RowEmbedding(Positioned):
     def __call__(self, rows: Value, positions: Array, run: ForwardContext, first_row: int = 0) -> Value:
         """rows [N, inputs], positions [N] -> [N, d]"""
         weights = value_of(self.weights)
-        if rows.shape == (0,):
+        if len(rows.shape) == 1 and rows.shape[0] == 0:
             rows = np.zeros((0, len(weights)))  # a batch of empty sequences does not know the width of its rows
         if len(rows.shape) != 2 or rows.shape[1] != len(weights):
             raise ShapeError(f"expected rows of {len(weights)} real numbers, got an array of shape {rows.shape}")

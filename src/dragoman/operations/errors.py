@@ -184,6 +184,8 @@ def _hits(predicted: Array, targets: Array, weights: Array | None) -> float:
     """The weighted number of targets predicted right; NaN if they are shares, not labels."""
     if ((targets != 0) & (targets != 1)).any():
         return math.nan
+    if not len(targets):
+        return 0.0
     right = (predicted == (targets > 0.5)).reshape(len(targets), -1).mean(axis=1)
     return float(right.sum() if weights is None else weights @ right)
 

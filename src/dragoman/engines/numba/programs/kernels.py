@@ -60,6 +60,13 @@ def check_matrix(node: Node, x: Any, what: str, columns: int | None = None) -> A
     return shape
 
 
+def check_rows(node: Node, x: Any, what: str, columns: int | None = None) -> Any:
+    """Refuse an input that is no float32 matrix, or a parameter; returns its shape."""
+    if isinstance(x, Parameter):
+        raise node.refuse(f"'{what}' is a parameter")
+    return check_matrix(node, x, what, columns)
+
+
 def check_vector(node: Node, x: Any, what: str, size: int) -> None:
     if x is not None and (not isinstance(x, Parameter) or x.shape != (size,) or x.value.dtype != SINGLE):
         raise node.refuse(f"'{what}' is no parameter of {size} float32")
@@ -75,7 +82,7 @@ def check_integers(node: Node, what: str) -> Symbol:
 @kernel("linear", "activation", "transposed")
 class Linear(Kernel):
     def shapes(self, node: Node) -> Shapes:
-        rows, inputs = check_matrix(node, node.input(0), "x")
+        rows, inputs = check_rows(node, node.input(0), "x")
         weights, activation = node.input(1), node.options.get("activation", "identity")
         if not isinstance(weights, Parameter) or node.options.get("transposed", False):
             raise node.refuse("the weights are no matrix of parameters by columns")
@@ -176,7 +183,7 @@ class Normalizing(Kernel):
 @kernel("normalize", "form", "epsilon")
 class Normalize(Normalizing):
     def shapes(self, node: Node) -> Shapes:
-        shape = check_matrix(node, node.input(0), "x")
+        shape = check_rows(node, node.input(0), "x")
         self._check(node, shape[1], 1)
         return [shape]
 
@@ -197,8 +204,8 @@ class Normalize(Normalizing):
 @kernel("add_normalize", "form", "epsilon", "dropout")
 class AddNormalize(Normalizing):
     def shapes(self, node: Node) -> Shapes:
-        shape = check_matrix(node, node.input(0), "update")
-        if check_matrix(node, node.input(1), "residual") != shape:
+        shape = check_rows(node, node.input(0), "update")
+        if check_rows(node, node.input(1), "residual") != shape:
             raise node.refuse("update and residual have different shapes")
         self._check(node, shape[1], 2)
         _check_dropout(node)
@@ -336,7 +343,7 @@ def _workspace(width: int, columns: int) -> Matrix:
 @kernel("attend_self", "offsets", "heads", "causal", "scaled")
 class AttendSelf(Attention):
     def shapes(self, node: Node) -> Shapes:
-        rows, columns = check_matrix(node, node.input(0), "qkv")
+        rows, columns = check_rows(node, node.input(0), "qkv")
         if columns % 3:
             raise node.refuse(f"{columns} columns are no queries, keys and values")
         self._check(node, columns // 3)
@@ -361,8 +368,8 @@ class AttendSelf(Attention):
 @kernel("attend_cross", "offsets", "memory_offsets", "heads", "scaled")
 class AttendCross(Attention):
     def shapes(self, node: Node) -> Shapes:
-        shape = check_matrix(node, node.input(0), "queries")
-        check_matrix(node, node.input(1), "kv", 2 * shape[1])
+        shape = check_rows(node, node.input(0), "queries")
+        check_rows(node, node.input(1), "kv", 2 * shape[1])
         self._check(node, shape[1])
         check_integers(node, "memory_offsets")
         return [shape]
@@ -382,8 +389,8 @@ class AttendCross(Attention):
 @kernel("add")
 class Add(Kernel):
     def shapes(self, node: Node) -> Shapes:
-        shape = check_matrix(node, node.input(0), "x1")
-        if check_matrix(node, node.input(1), "x2") != shape:
+        shape = check_rows(node, node.input(0), "x1")
+        if check_rows(node, node.input(1), "x2") != shape:
             raise node.refuse("its inputs have different shapes")
         return [shape]
 
@@ -395,8 +402,6 @@ class Add(Kernel):
         (dy,) = deltas
         assert dy is not None
         for x in node.inputs:
-            if isinstance(x, Parameter):
-                raise node.refuse("an input is a parameter")
             w.add_delta(x, dy)
 
 

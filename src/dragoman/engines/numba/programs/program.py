@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dragoman.engines.numba.gemm.gemm import gemm_addresses
 from dragoman.engines.numba.kernels.attention.arguments import LONG
 from dragoman.engines.numba.ops.arguments import longest_of_rows, within
 from dragoman.engines.numba.ops.attention import head_vectors_of
@@ -66,17 +65,19 @@ class Program:
         self.derived = [
             (symbol.name, symbol.origin[0], [given.name for given in symbol.origin[1]]) for symbol in trace.derived
         ]
-        self.arrays = list(w.arrays)
+        self.arrays = {name: symbol.shape for name, symbol in w.arrays.items()}
+        self.addressed = w.addressed
         self.needed = {*w.arrays, *(name for _, _, given in self.derived for name in given)}
         self.error, self.hits = _result(kept, trace.error), _result(kept, trace.hits)
         self.carried = [[_result(kept, part) for part in state] for state in trace.final_states]
-        self.gemms = gemm_addresses(SINGLE)
         self.verified = False
 
     @cached_property
     def tape(self) -> Tape:
         """Made when the program first runs: its kernels are compiled then."""
-        return Tape(self._calls, self._buffers, self.width // 8)
+        tape = Tape(self._calls, self._buffers, self.width // 8)
+        self._calls, self._buffers = [], []
+        return tape
 
     def size(self, values: dict[str, int]) -> int:
         """Bytes of all buffers for a batch."""
@@ -179,14 +180,15 @@ class ProgramRun:
                     self.arrays[carried_name(i, j)] = part
 
     def _check(self) -> bool:
-        """Whether the batch is valid and covered; integers become contiguous int64."""
-        for name in self.program.arrays:
+        """Whether the batch is valid and covered; what kernels read becomes contiguous int64 or float32."""
+        for name, shape in self.program.arrays.items():
             array = self.arrays[name]
-            if not isinstance(array, np.ndarray) or name.endswith(("targets", "loss_weights")):
-                continue
-            kind = np.int64 if array.dtype.kind in "iu" else SINGLE
-            self.arrays[name] = np.ascontiguousarray(array, kind)
-            self.values[f"&{name}"] = _address(self.arrays[name])
+            if np.shape(array) != tuple(evaluate(size, self.values) for size in shape):
+                return False
+            if name in self.program.addressed:
+                kind = np.int64 if array.dtype.kind in "iu" else SINGLE
+                self.arrays[name] = np.ascontiguousarray(array, kind)
+                self.values[f"&{name}"] = _address(self.arrays[name])
         self.values["longest"] = 1
         return all(self._holds(check) for check in self.program.checks)
 
@@ -221,7 +223,7 @@ class ProgramRun:
             self._run(segment)
             if segment.python is not None:
                 segment.python.forward(self)
-        if self.context.carried is not None:
+        if self.program.carried:
             states = [tuple(self._result(part) for part in state) for state in self.program.carried]
             self.context.carried.write(self.batch, states)
         return float(self._result(self.program.error)), float(self._result(self.program.hits))

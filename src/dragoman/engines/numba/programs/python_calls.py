@@ -20,7 +20,7 @@ Reader = Callable[[Any], Any]  # run -> an argument of the operation
 class PythonCall:
     """One operation that is called from Python: forward, then backward.
 
-    It keeps no symbol and no parameter, which would keep a network alive.
+    It reads parameters and arrays of the batch by their names, from a run.
     """
 
     def __init__(self, operation: Any, inputs: list[Reader], options: dict[str, Reader], outputs: int) -> None:

@@ -57,6 +57,7 @@ class PythonStep:
 
 
 Step = Call | PythonStep
+Free = dict[tuple[frozenset[tuple[str, int]], int], list[Size]]  # addresses by the shape of a buffer
 
 
 def plan_buffers(steps: Sequence[Step]) -> tuple[list[Matrix], Size]:
@@ -65,7 +66,7 @@ def plan_buffers(steps: Sequence[Step]) -> tuple[list[Matrix], Size]:
     A buffer is free for others after the last step that reads it, unless it is kept.
     """
     last = {id(matrix): i for i, step in enumerate(steps) for matrix in step.matrices()}
-    free: dict[tuple[Size, int], list[Size]] = {}
+    free: Free = {}
     buffers: list[Matrix] = []
     used = Size.constant(0)
     for i, step in enumerate(steps):
@@ -77,7 +78,7 @@ def plan_buffers(steps: Sequence[Step]) -> tuple[list[Matrix], Size]:
         for matrix in matrices:
             if matrix.at is not None:
                 continue
-            places = free.get((matrix.rows, matrix.columns))
+            places = free.get((matrix.rows.key, matrix.columns))
             if places:
                 matrix.at = places.pop()
             else:
@@ -91,10 +92,10 @@ def plan_buffers(steps: Sequence[Step]) -> tuple[list[Matrix], Size]:
     return buffers, used
 
 
-def _release(free: dict[tuple[Size, int], list[Size]], matrices: Sequence[Matrix]) -> None:
+def _release(free: Free, matrices: Sequence[Matrix]) -> None:
     for matrix in matrices:
         assert matrix.at is not None
-        free.setdefault((matrix.rows, matrix.columns), []).append(matrix.at)
+        free.setdefault((matrix.rows.key, matrix.columns), []).append(matrix.at)
 
 
 class Tape:

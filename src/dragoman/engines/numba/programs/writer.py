@@ -42,6 +42,7 @@ class Writer:
         self.checks: list[Check] = []
         self.constants: list[Array] = []  # their addresses stand in the calls
         self.arrays: dict[str, Symbol] = {}  # of a batch, that are read
+        self.addressed: set[str] = set()  # those of them that kernels read
         self.heads: set[int] = set()  # widths of heads
         self._values: dict[tuple[int, int], Matrix] = {}  # by node and index of the output
         self._deltas: dict[int, list[Matrix | None]] = {}  # by node
@@ -52,7 +53,7 @@ class Writer:
     def call(self, name: str, *, in_place: bool = False, **arguments: Any) -> None:
         for x in arguments.values():
             if isinstance(x, Symbol):
-                self.arrays[x.name] = x
+                self._address(x)
         self.steps.append(Call(name, arguments, in_place))
 
     def call_python(self, node: Node, call: Any, touched: list[Matrix]) -> None:
@@ -83,7 +84,7 @@ class Writer:
             self.constants.append(x)
             return Matrix(Size.constant(x.shape[0]), x.shape[1], Size.constant(x.ctypes.data))
         if x.node is None:
-            self.arrays[x.name] = x
+            self._address(x)
             return Matrix(x.shape[0], x.shape[1], Size.of(f"&{x.name}"))
         place = id(x.node), x.index
         if place not in self._values:  # the first kernel that reads an output of an operation called from Python
@@ -91,6 +92,10 @@ class Writer:
             step.call.outputs[x.index] = self._values[place] = self.buffer(x.shape[0], x.shape[1], kept=True)
             step.touched.append(self._values[place])
         return self._values[place]
+
+    def _address(self, x: Symbol) -> None:
+        self.arrays[x.name] = x
+        self.addressed.add(x.name)
 
     def optional(self, x: Parameter | None) -> Matrix | None:
         return None if x is None else self.matrix(x)
