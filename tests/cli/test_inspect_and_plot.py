@@ -35,8 +35,8 @@ def test_inspect_a_model(undertrained: Path, run: Run) -> None:
         f"{metadata.longest[0]} source tokens",
         "numbers, addresses, placeholders",
         metadata.dragoman,
-        "trains      graph (the numpy engine has no fused kernels)",
-        "decodes     step by step (the numpy engine has no fused kernels)",
+        "trains      graph (the numpy engine computes one operation after the other)",
+        "decodes     step by step (the numpy engine computes one operation after the other)",
     )
     for text in told:
         assert text in done.out, text
@@ -76,7 +76,7 @@ def test_layers_fit_60_columns(undertrained: Path, run: Run, monkeypatch: pytest
 def test_inspect_says_which_code_runs() -> None:
     sizes = ["--preset", "small", "--source-vocabulary", "30", "--target-vocabulary", "30"]
     done = dragoman("inspect", *sizes, environment={"DRAGOMAN_ENGINE": "numba"})
-    assert done.stdout.splitlines()[-2:] == ["  trains      fused", "  decodes     fused"], done.stderr
+    assert done.stdout.splitlines()[-2:] == ["  trains      program", "  decodes     fused"], done.stderr
 
 
 PARTS = (

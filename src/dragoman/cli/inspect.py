@@ -108,7 +108,7 @@ def _print_fields(fields: dict[str, str], screen: Console) -> None:
 
 
 def _paths(network: Any) -> dict[str, str]:
-    """Describe which code trains and decodes the network, and why it does not use fused kernels."""
+    """Describe which code trains and decodes the network, and why not the fastest."""
     from dragoman.engines import explain_path
 
     path = explain_path(network)
