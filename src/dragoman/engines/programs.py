@@ -228,21 +228,20 @@ def _compared(step: Step, program: Any, batch: Batch) -> Comparison | None:
     found = step.start(program, batch, _with_own_states(step.run))
     if not found.fits:
         return None
-    value, _ = found.forward()
-    derivatives: dict[int, Array] = {}
-    for start, delta in found.derivatives():
-        array = delta.value() if isinstance(delta, DeferredGradient) else delta
-        derivatives[start] = derivatives[start] + array if start in derivatives else array.copy()
+    trained = [parameter for parameter in step.network.theta.parameters if not parameter.frozen]
     with definitions():
         error, _ = step.forward(step.network, batch, _with_own_states(step.run), step.total)
-        trained = [parameter for parameter in step.network.theta.parameters if not parameter.frozen]
         expected = backpropagate(error, trained)
+    value, _ = found.forward()
     if not math.isclose(float(error), value, rel_tol=ERROR_TOLERANCE):
         return Comparison(f"kernels and definitions disagree on the error: {value:g} and {float(error):g}")
     norms = [_norm(array) for array in expected]
+    differences = dict(zip(map(_start, trained), expected, strict=True))
+    for start, delta in found.derivatives():
+        differences[start] -= delta.value() if isinstance(delta, DeferredGradient) else delta  # in place: saves memory
     most = math.hypot(*norms)
-    for parameter, wanted, norm in zip(trained, expected, norms, strict=True):
-        difference = _norm(derivatives.get(_start(parameter), 0) - wanted)
+    for parameter, norm in zip(trained, norms, strict=True):
+        difference = _norm(differences[_start(parameter)])
         if not difference <= TOLERANCE * norm + NOISE * most:
             name = next(name for name, each in step.network.named_parameters() if each is parameter)
             reason = f"kernels and definitions disagree on the derivative of {name}"

@@ -13,7 +13,7 @@ import numpy as np
 
 from dragoman.graph import Array, Tensor, Theta
 
-CACHES = ("plain",)  # attributes of a network that follow from the others
+CACHE = "plain"  # the attribute of a network that follows from the others
 SHOWS_CHANGES = (Number, str, bytes, NoneType, type, FunctionType, Tensor, Theta, np.ndarray, np.generic, np.dtype)
 
 
@@ -27,7 +27,7 @@ class Snapshot:
         self.attributes: dict[str, Any] = vars(layer)
         self.layers = [child for _, child in _children(layer)]
         self.classes = [type(child) for child in self.layers]
-        self.names = [attribute for attribute in self.attributes if attribute not in CACHES]
+        self.names = [attribute for attribute in self.attributes if attribute != CACHE]
         self.read = operator.itemgetter(*self.names) if self.names else lambda attributes: ()
         values = tuple(_copied(self.attributes[attribute]) for attribute in self.names)
         self.values = values if len(values) != 1 else values[0]
@@ -36,11 +36,10 @@ class Snapshot:
 
     def holds(self) -> bool:
         attributes = self.attributes
-        count = len(attributes) - sum(name in attributes for name in CACHES)
         return (
-            count == len(self.names)
+            len(attributes) - (CACHE in attributes) == len(self.names)
             and self.read(attributes) == self.values
-            and all(type(child) is kind for child, kind in zip(self.layers, self.classes, strict=True))
+            and list(map(type, self.layers)) == self.classes
         )
 
 
@@ -88,7 +87,7 @@ def _is_layer(value: Any) -> bool:
 def _children(layer: Any) -> Iterator[tuple[str, Any]]:
     """The layers of a layer, with their names."""
     for name, value in vars(layer).items():
-        if name in CACHES:
+        if name == CACHE:
             continue
         if _is_layer(value):
             yield name, value

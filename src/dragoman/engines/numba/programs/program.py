@@ -60,7 +60,10 @@ class Program:
         self._buffers, self.used = plan_buffers(w.steps)
         self.forward = _segments(w.steps, 0, forward, [])
         self.backward = _segments(w.steps, forward, len(w.steps), w.derivatives)
-        self.constants, self.checks = w.constants, w.checks  # constants: kept alive, because calls have their addresses
+        self.constants = w.constants  # kept alive, because calls have their addresses
+        self.checks = list(
+            {(each.name, each.labels, None if each.rows is None else each.rows.key): each for each in w.checks}.values()
+        )
         self.derived_batches = trace.derived_batches
         self.derived = [
             (symbol.name, symbol.origin[0], [given.name for given in symbol.origin[1]]) for symbol in trace.derived
