@@ -64,10 +64,21 @@ GROUPS: dict[str, list[tuple[str, str]]] = {
         ("engines/numba/simd/elementwise.py", "engines/test_elementwise.py engines/test_numba_operations.py"),
         ("engines/numba/ops/attention.py", "engines/test_numba_operations.py engines/test_large_scores.py"),
         ("engines/numba/ops/dense.py", "engines/test_numba_operations.py engines/test_engine_training.py"),
-        ("engines/numba/programs", "engines/test_programs.py engines/test_network_paths.py"),
-        ("engines/programs.py", "engines/test_programs.py engines/test_paths.py engines/test_network_paths.py"),
-        ("engines/tracing.py", "engines/test_programs.py engines/test_network_paths.py"),
-        ("graph/symbol.py", "engines/test_programs.py engines/test_network_paths.py"),
+        *(
+            (
+                path,
+                "engines/test_programs.py engines/test_program_limits.py engines/test_paths.py "
+                "engines/test_network_paths.py",
+            )
+            for path in (
+                "engines/numba/programs",
+                "engines/numba/ops/programs.py",
+                "engines/programs.py",
+                "engines/snapshots.py",
+                "engines/tracing.py",
+                "graph/symbol.py",
+            )
+        ),
         ("engines/transformer_reader.py", "engines/test_paths.py engines/test_fused_search.py"),
         ("engines/numba/gemm/microkernel.py", "engines/test_gemm.py engines/test_numba_operations.py"),
         (

@@ -138,7 +138,7 @@ class Batch:
         return [self.between(a, b) for a, b in pairwise([*ends, len(self)]) if a < b]
 
     def derive(self, function: Callable[[Batch], Batch], width: int | None = None) -> Batch:
-        """The batch that `function` makes of this one with NumPy, with as many sequences. A network that is recorded
+        """The batch that `function` makes of this one with NumPy, with as many sequences. A network that is traced
         for any batch has this function called for every batch. It must not refer to the network.
 
         width  of the rows that it makes; None: it makes labels

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 from dragoman import Batch, Transformer, TransformerConfiguration
-from dragoman.engines import explain_path
+from dragoman.engines import explain_path, programs
+from dragoman.engines.tracing import Trace
 from dragoman.layers import ForwardContext
 from dragoman.loss import CrossEntropy, LogError, LossIndex, MeanSquaredError
 from dragoman.networks import (
@@ -24,6 +26,7 @@ from dragoman.networks import (
     Encoder,
     EncoderConfiguration,
     EncoderDecoder,
+    Network,
     Perceptrons,
     PerceptronsConfiguration,
     RecurrentConfiguration,
@@ -31,12 +34,18 @@ from dragoman.networks import (
     RecurrentEncoderConfiguration,
     RecurrentLanguageModel,
     RecurrentLanguageModelConfiguration,
+    RecurrentNetwork,
+    RecurrentNetworkConfiguration,
     TwoLayerConfiguration,
     TwoLayerNetwork,
 )
+from dragoman.networks.encoder_decoder import RecurrentDecoder
+from dragoman.networks.heads import EncodingNetwork
+from dragoman.networks.stepwise import StepwiseEncoder
+from dragoman.networks.transformer import TransformerDecoder
 from dragoman.operations import DropoutKey
 from dragoman.training.workers import Workers
-from tests.engines.test_programs import by_program, check_bits, through_the_graph
+from tests.engines.test_programs import by_program, check_bits, check_programs, through_the_graph
 from tests.networks.small_networks import POSITIONS, scatter
 
 RNG = np.random.default_rng(0)
@@ -72,10 +81,10 @@ KINDS: dict[str, tuple[Any, dict[str, Any], Batch, Any]] = {
     "images": (IMAGE_ENCODERS, {**PIXELS, "outputs": 4}, pictures([0, 3, 2]), CrossEntropy()),
     "captions": (IMAGE_DECODERS, {**PIXELS, "target_vocabulary": 31}, CAPTIONS, CrossEntropy()),
 }
-KNOWN_LATER = "which is known only when there is a batch"
-UNROLLED = f"AttentionalDecoder.__call__: NumPy reads 'offsets' (numpy.diff), {KNOWN_LATER}"
-PIXELS_READ = f"standardize_images: the network asks for the number of sequences, {KNOWN_LATER}"
-SHEET = f"image_rows: the network asks for the number of sequences, {KNOWN_LATER}"
+ONLY_A_BATCH = "which only a batch has"
+UNROLLED = f"AttentionalDecoder.__call__: numpy.diff needs the values of 'offsets', {ONLY_A_BATCH}"
+PIXELS_READ = f"standardize_images: the network needs the number of sequences, {ONLY_A_BATCH}"
+SHEET = f"image_rows: the network needs the number of sequences, {ONLY_A_BATCH}"
 # the networks that the graph trains; all others are trained by programs
 GRAPH = {
     **{("translation", f"{cell}-attention"): UNROLLED for cell in ("rnn", "lstm", "gru")},
@@ -115,17 +124,23 @@ def test_the_table_names_networks_that_exist() -> None:
 @pytest.mark.parametrize(("kind", "name"), ALL)
 def test_every_architecture_takes_the_path_of_the_table(numba: None, kind: str, name: str) -> None:
     _, _, batch, error = KINDS[kind]
-    check_path(built(kind, name), batch, LossIndex(error), GRAPH.get((kind, name), ""))
+    network = built(kind, name)
+    check_path(network, batch, LossIndex(error), GRAPH.get((kind, name), ""))
+    assert explain_path(network).training == explain_path(network, batch).training
 
 
-NO_TANH = "Perceptron.__call__: linear: there is no kernel for activation = 'tanh'"
+NO_ACTIVATION = "Perceptron.__call__: linear: there is no kernel for activation = '{}'"
 NO_HEADS = "SelfAttention.__call__: attend_self: the kernel needs heads whose width is a multiple of 8, not 6"
 NO_EPSILON = "Normalization.add: add_normalize: the kernel needs an epsilon above 0"
+VOCABULARIES = {"source_vocabulary": 31, "target_vocabulary": 31}
 SETTINGS: list[tuple[dict[str, Any], str]] = [
     *(({"positions": positions, "maximum_length": 9}, "") for positions in POSITIONS),
     *(({"block": block, "tied": tied}, "") for block in ("pre", "post") for tied in ("none", "output", "all")),
     *(({"activation": activation}, "") for activation in ("identity", "relu", "gelu")),
-    ({"activation": "tanh"}, NO_TANH),
+    *(({"activation": activation}, NO_ACTIVATION.format(activation)) for activation in ("tanh", "logistic")),
+    ({"positions": "joint", "maximum_length": 9, "joint_activation": "gelu"}, ""),
+    ({"positions": "relative", "relative_reach": 2}, ""),
+    ({"positions": "concatenated_sinusoid", "position_depth": 8}, ""),
     ({"hidden_layers": 2}, ""),
     ({"normalization": "outside", "epsilon": 0.1}, ""),
     ({"attention_biases": False}, ""),
@@ -137,10 +152,14 @@ SETTINGS: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("settings", "reason"), SETTINGS)
 def test_every_setting_of_a_transformer(numba: None, settings: dict[str, Any], reason: str) -> None:
-    sizes = {"source_vocabulary": 31, "target_vocabulary": 31}
-    network = scatter(Transformer(TransformerConfiguration(**{**BLOCKS, **sizes, **settings})))
+    network = scatter(Transformer(TransformerConfiguration(**{**BLOCKS, **VOCABULARIES, **settings})))
     network.theta.values *= 0.5
     check_path(network, PAIRS, LossIndex(CrossEntropy(0.1)), reason)
+
+
+def test_the_settings_above_are_all_there_are() -> None:
+    tried = {*BLOCKS, *VOCABULARIES, *(name for settings, _ in SETTINGS for name in settings)}
+    assert tried == set(TransformerConfiguration.model_fields)
 
 
 POOLINGS = ["mean", "max", "attention", "none", "last"]
@@ -181,17 +200,66 @@ def test_the_log_error_and_its_hits(numba: None, outputs: int, targets: Any) -> 
     check_path(network, with_targets(TEXTS, targets), LossIndex(LogError()), "")
 
 
-def test_networks_of_the_documents(numba: None) -> None:
-    rows = Batch.rows(RNG.normal(size=(5, 3)).astype(np.float32), RNG.normal(size=(5, 2)))
-    perceptrons = scatter(Perceptrons(PerceptronsConfiguration(depths=(3, 8, 2))))
-    check_path(perceptrons, rows, LossIndex(MeanSquaredError()), "")
-    labels = with_targets(Batch.pack(SERIES), [0, 1, 1])
-    token = ClassTokenEncoder(ClassTokenConfiguration(inputs=3, depth=8, attention_depth=8, classes=2))
-    check_path(token, labels, LossIndex(), f"standardize_samples: NumPy reads 'labels' (.astype), {KNOWN_LATER}")
-    two = TwoLayerNetwork(TwoLayerConfiguration(inputs=3, positions=4, depth=8, classes=2))
-    check_path(
-        two, labels, LossIndex(), f"TwoLayerNetwork.__call__: the network asks for the batch's 'lengths', {KNOWN_LATER}"
+ROWS = Batch.rows(RNG.normal(size=(5, 3)).astype(np.float32), RNG.normal(size=(5, 2)))
+LABELLED = with_targets(Batch.pack(SERIES), [0, 1, 1])
+# the networks of the documents that no task builds: class, configuration, a batch, an error, why the graph trains it
+DOCUMENTS: list[tuple[Any, Any, Batch, Any, str]] = [
+    (Perceptrons, PerceptronsConfiguration(depths=(3, 8, 2)), ROWS, MeanSquaredError(), ""),
+    (
+        ClassTokenEncoder,
+        ClassTokenConfiguration(inputs=3, depth=8, attention_depth=8, classes=2),
+        LABELLED,
+        CrossEntropy(),
+        f"standardize_samples: .astype needs the values of 'labels', {ONLY_A_BATCH}",
+    ),
+    (
+        TwoLayerNetwork,
+        TwoLayerConfiguration(inputs=3, positions=4, depth=8, classes=2),
+        LABELLED,
+        CrossEntropy(),
+        f"TwoLayerNetwork.__call__: the network needs the batch's 'lengths', {ONLY_A_BATCH}",
+    ),
+    (
+        RecurrentNetwork,
+        RecurrentNetworkConfiguration(inputs=30, units=8, outputs=30),
+        WINDOWS,
+        CrossEntropy(),
+        "to be found",
+    ),
+]
+
+
+@pytest.mark.parametrize(("network", "configuration", "batch", "error", "reason"), DOCUMENTS)
+def test_networks_of_the_documents(
+    numba: None, network: Any, configuration: Any, batch: Batch, error: Any, reason: str
+) -> None:
+    check_path(scatter(network(configuration)), batch, LossIndex(error), reason)
+
+
+def subclasses(of: type) -> Iterator[type]:
+    for each in of.__subclasses__():
+        yield each
+        yield from subclasses(each)
+
+
+def test_every_network_of_the_project_is_in_the_tables() -> None:
+    bases = {EncodingNetwork, RecurrentDecoder, StepwiseEncoder, TransformerDecoder}
+    networks = {each for each in subclasses(Network) if each.__module__.startswith("dragoman.networks.")}
+    tried = {type(built(*each)) for each in ALL} | {each for each, *_ in DOCUMENTS}
+    assert networks - bases == tried
+
+
+def test_every_kernel_is_that_of_a_network(numba: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What no network of the project uses is not tested by it either."""
+    used = set()
+    note = Trace.record
+    monkeypatch.setattr(
+        Trace, "record", lambda self, operation, *given: used.add(operation.name) or note(self, operation, *given)
     )
+    for kind, name in ALL:
+        _, _, batch, error = KINDS[kind]
+        by_program(built(kind, name), batch, CONTEXT, LossIndex(error))
+    assert used >= programs.PROGRAM_ENGINES["numba"].kernels.keys()
 
 
 @pytest.mark.parametrize("cell", ["rnn", "lstm", "gru"])
@@ -220,3 +288,4 @@ def test_shards_of_images_have_dropout_of_their_own_rows(numba: None) -> None:
     workers.close()
     _, expected = through_the_graph(network, batch, CONTEXT, index)
     np.testing.assert_allclose(gradient, expected, atol=2e-6 * np.abs(expected).max())
+    check_programs(network)

@@ -53,7 +53,7 @@ def made(**settings: Any) -> Transformer:
 
 def trains_by_program(network: Any, run: ForwardContext = CONTEXT, error: Any = CrossEntropy(0.1)) -> bool:  # noqa: B008
     index = LossIndex(error)
-    return programs.differentiate(index.recorded_error, error, network, PAIRS, run, None) is not None
+    return programs.differentiate(index.error_and_hits, error, network, PAIRS, run, None) is not None
 
 
 def searches_fused(network: Any, method: Any = Greedy()) -> bool:  # noqa: B008
@@ -156,6 +156,14 @@ def test_what_may_change_unnoticed_is_left_to_the_graph(numba: None) -> None:
     class Settings:
         scaled = True
 
+    @dataclass(frozen=True)
+    class Holding:
+        choices: list[bool]
+
+    @dataclass(frozen=True, slots=True)
+    class Fixed:
+        scaled: bool = True
+
     class Choosing(Transformer):
         def before_output(self, batch: Batch, run: ForwardContext | None = None) -> Any:
             x, output = super().before_output(batch, run)
@@ -166,22 +174,25 @@ def test_what_may_change_unnoticed_is_left_to_the_graph(numba: None) -> None:
     before = check_gradient(network)
     network.choices["doubled"] = True  # type: ignore[attr-defined]
     assert np.abs(check_gradient(network) - before).max() > 1e-4
-    network.encoder[0].settings = Settings()  # type: ignore[attr-defined]
-    assert not trains_by_program(network)
-    reason = "encoder.0.settings is an object whose changes would go unnoticed"
-    assert explain_path(network).training_reason == reason
+    for settings in (Settings(), Holding([True])):
+        network.encoder[0].settings = settings  # type: ignore[attr-defined]
+        assert not trains_by_program(network)
+        reason = "encoder.0.settings is an object whose changes would go unnoticed"
+        assert explain_path(network).training_reason == reason
+    network.encoder[0].settings = Fixed()  # type: ignore[attr-defined]
+    assert trains_by_program(network)
 
 
-def test_a_network_that_changes_with_every_step_is_not_recorded_each_time(
+def test_a_network_that_changes_with_every_step_is_not_traced_each_time(
     numba: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    network, recorded = made(), []
-    record = programs.record
-    monkeypatch.setattr(programs, "record", lambda *given: recorded.append(1) or record(*given))
+    network, traced = made(), []
+    trace = programs.trace_network
+    monkeypatch.setattr(programs, "trace_network", lambda *given: traced.append(1) or trace(*given))
     for step in range(programs.MOST_READ + 5):
         network.encoder[0].self_attention_normalization.epsilon = 0.1 + step
         LossIndex().differentiate(network, PAIRS)
-    assert len(recorded) == programs.MOST_READ
+    assert len(traced) == programs.MOST_READ
     assert explain_path(network).training_reason == f"its layers were changed {programs.MOST_READ} times"
 
 
@@ -256,7 +267,7 @@ def test_other_paths_are_explained(numba: None) -> None:
     recurrent = architecture.build(
         architecture.configured(settings, {"source_vocabulary": 30, "target_vocabulary": 30})
     )
-    assert explain_path(recurrent).reason == "there are no fused kernels for an EncoderDecoder"
+    assert explain_path(recurrent).reason == "fused searches do not know EncoderDecoder"
     use_engine("numpy")
     assert explain_path(made()).reason == "the numpy engine computes one operation after the other"
     use_engine("numba")

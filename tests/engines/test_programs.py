@@ -8,6 +8,7 @@ import itertools
 import subprocess
 import sys
 import weakref
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from dragoman.engines.numba.gemm import gemm
 from dragoman.engines.numba.programs import program as numba_programs
 from dragoman.engines.numba.programs import tape
 from dragoman.engines.numba.programs.fields import Matrix
+from dragoman.engines.numba.programs.writer import Writer
 from dragoman.errors import DragomanWarning, GraphError, LabelError, NonFiniteError, ShapeError
 from dragoman.graph import Array, Size, operation
 from dragoman.layers import ForwardContext
@@ -53,8 +55,15 @@ def made(**settings: Any) -> Transformer:
     return network
 
 
+def check_programs(network: Any) -> None:
+    """All that was differentiated of a network went through programs."""
+    made = programs.programs_of(network).made.values()
+    assert made
+    assert all(found.verified for found in made)
+
+
 def by_program(network: Any, pairs: Batch, run: ForwardContext | None = None, index: LossIndex = INDEX) -> Any:
-    return programs.differentiate(index.recorded_error, index.error, network, pairs, run or ForwardContext(), None)
+    return programs.differentiate(index.error_and_hits, index.error, network, pairs, run or ForwardContext(), None)
 
 
 def through_the_graph(
@@ -120,6 +129,7 @@ def test_weights_of_positions_count(numba: None) -> None:
     _, expected = through_the_graph(network, weighted, ForwardContext())
     np.testing.assert_allclose(gradient, expected, atol=1e-6 * np.abs(expected).max())
     assert np.abs(gradient - INDEX.differentiate(network, pairs, ForwardContext())[1]).max() > 1e-4
+    check_programs(network)
 
 
 def test_threads_have_their_shards_and_the_same_bits(numba: None) -> None:
@@ -135,6 +145,7 @@ def test_threads_have_their_shards_and_the_same_bits(numba: None) -> None:
     assert len({gradient.tobytes() for gradient in found}) == 1
     _, expected = through_the_graph(network, pairs, run)
     np.testing.assert_allclose(found[0], expected, atol=2e-6 * np.abs(expected).max())
+    check_programs(network)
 
 
 def test_what_was_learned_since_counts(numba: None) -> None:
@@ -147,20 +158,17 @@ def test_what_was_learned_since_counts(numba: None) -> None:
         == through_the_graph(network, pairs, ForwardContext())[0].error
         != before
     )
+    check_programs(network)
 
 
-def test_the_products_of_a_blas_will_do(numba: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_products_of_openblas_give_the_same_gradient(numba: None, monkeypatch: pytest.MonkeyPatch) -> None:
     network, pairs, run = made(block="pre"), batch(30), ForwardContext(DropoutKey(1, 9))
     _, expected = through_the_graph(network, pairs, run)
     gemm._own_gemm()
     monkeypatch.setattr(gemm, "has_own_gemm", lambda: False)
     _, gradient = INDEX.differentiate(network, pairs, run)
     np.testing.assert_allclose(gradient, expected, atol=2e-6 * np.abs(expected).max())
-
-
-@pytest.mark.parametrize("settings", [{"activation": "tanh"}, {"depth": 12, "heads": 3}])
-def test_other_networks_are_left_to_the_graph(numba: None, settings: dict[str, Any]) -> None:
-    assert by_program(made(**settings), batch()) is None
+    check_programs(network)
 
 
 def test_what_only_a_graph_can_do_is_left_to_it(numba: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,13 +191,17 @@ def test_a_table_of_positions_grows_with_the_sentences(numba: None) -> None:
 
 
 def test_batches_of_other_sizes_take_the_same_program(numba: None) -> None:
-    """As many source rows as reference rows, more, and fewer: nothing of the first batch's sizes is baked in."""
-    network = made(block="pre", dropout=0.2)
-    for source, reference in ((5, 6), (5, 9), (9, 4), (2, 3)):
-        sentences = [np.arange(4, 4 + n) for n in (source, source)]
-        pairs = Batch.pairs(sentences, [np.r_[2, np.arange(4, 2 + reference), 3]] * 2)
+    """As many source rows as reference rows, more, and fewer; short and long sequences, one and many: nothing of the
+    sizes of the first batch is baked in."""
+    network = made(block="pre", dropout=0.2, positions="relative")
+    sizes = [(5, 5, 2), (5, 8, 1), (9, 3, 7), (1, 1, 3), (40, 40, 2), (2, 50, 1), (5, 5, 2)]
+    for source, reference, count in sizes:
+        sources = [np.arange(source) % 20 + 4] * count
+        pairs = Batch.pairs(sources, [np.r_[2, np.arange(reference - 1) % 20 + 4, 3]] * count)
+        assert (len(pairs.source), len(pairs.labels)) == (count, reference * count)  # type: ignore[arg-type]
         check_bits(network, pairs, ForwardContext(DropoutKey(3, source)))
     assert len(programs.programs_of(network).made) == 1
+    check_programs(network)
 
 
 def test_frozen_parameters_have_no_derivative(numba: None) -> None:
@@ -199,9 +211,7 @@ def test_frozen_parameters_have_no_derivative(numba: None) -> None:
     derivatives = {id(parameter) for parameter, _ in by_program(network, pairs)[2]}
     assert derivatives == {id(parameter) for parameter in network.theta.parameters if not parameter.frozen}
     network.unfreeze("encoder.0")
-    assert np.abs(
-        INDEX.differentiate(network, pairs)[1][network.encoder[0].self_attention.projection.weights.slot]
-    ).max()
+    check_bits(network, pairs)
 
 
 def test_kernels_that_leave_out_an_option_are_found_by_the_first_batch(
@@ -219,6 +229,32 @@ def test_kernels_that_leave_out_an_option_are_found_by_the_first_batch(
     check_bits(made(normalization="outside", epsilon=0.5), pairs)
 
 
+@pytest.mark.parametrize(
+    ("call", "argument", "value"),
+    [
+        ("embed", "scale", 1.0),
+        ("embed", "dropout", None),
+        ("attend", "causal", 0),
+        ("attend", "scale", 1.0),
+        ("attend", "bias", None),
+        ("add_normalize", "dropout", None),
+        ("linear", "biases", None),
+    ],
+)
+def test_a_kernel_without_one_argument_is_found_by_the_first_batch(
+    numba: None, monkeypatch: pytest.MonkeyPatch, call: str, argument: str, value: Any
+) -> None:
+    write = Writer.call
+
+    def forgetful(self: Writer, name: str, **arguments: Any) -> None:
+        write(self, name, **(arguments | {argument: value} if name == call else arguments))
+
+    monkeypatch.setattr(Writer, "call", forgetful)
+    network = made(block="post", positions="relative", activation="identity")
+    with pytest.warns(DragomanWarning, match="kernels and definitions disagree"):
+        assert by_program(network, batch(), ForwardContext(DropoutKey(5, 6))) is None
+
+
 def test_an_option_without_a_kernel_is_not_left_out(numba: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """As if a later version of attention had one more option."""
     definition = attention_layers.attend_self.definition
@@ -232,20 +268,35 @@ def test_an_option_without_a_kernel_is_not_left_out(numba: None, monkeypatch: py
         patch.setattr(attention_layers, "attend_self", windowed)
         network = made()
         assert by_program(network, batch()) is None
-        (reason,) = programs.programs_of(network).made.values()
+        ((_, reason, _),) = programs.programs_of(network).made.values()
         assert reason == "SelfAttention.__call__: the kernel of attend_self does not know the option 'window'"
 
 
-def test_a_network_that_computes_with_labels_is_left_to_the_graph(numba: None) -> None:
-    class Shifting(Transformer):
+@pytest.mark.parametrize(
+    ("read", "what"),
+    [
+        (lambda labels: np.minimum(labels, 29), "numpy.minimum"),
+        (lambda labels: np.repeat(labels, 2), "numpy.repeat"),
+        (lambda labels: np.asarray(labels), "an array"),
+        (lambda labels: labels[1:], "an index"),
+        (lambda labels: labels.max(), ".max"),
+        (len, "len()"),
+        (bool, "a condition"),
+        (list, "an index"),
+    ],
+)
+def test_a_network_that_computes_with_labels_is_left_to_the_graph(numba: None, read: Any, what: str) -> None:
+    class Reading(Transformer):
         def before_output(self, batch: Any, run: Any = None) -> Any:
-            np.minimum(batch.labels, 29)
+            found = read(batch.labels) if len(batch.labels.shape) else None
+            assert found is not None
             return super().before_output(batch, run)
 
-    network = Shifting(made().configuration)
+    network = Reading(made().configuration)
     assert by_program(network, batch()) is None
-    (reason,) = programs.programs_of(network).made.values()
-    assert "Shifting.before_output: NumPy reads 'labels' (numpy.minimum)" in reason
+    ((_, reason, _),) = programs.programs_of(network).made.values()
+    assert f"{what} needs the values of 'labels', which only a batch has" in reason
+    assert "test_a_network_that_computes_with_labels" in reason
 
 
 def test_other_errors_are_recorded_too(numba: None) -> None:
@@ -260,16 +311,17 @@ def test_other_engines_have_no_programs() -> None:
 
 
 def test_mistakes_are_reported(numba: None) -> None:
+    """By the graph: a program that is in use does not run for such a batch."""
     network, pairs = made(block="pre"), batch()
-    for labels, source in ((np.full_like(pairs.labels, 30), pairs.source), (pairs.labels, None)):
-        wrong = pairs.source if source is None else source
-        assert wrong is not None
-        given = wrong if source is not None else Batch(np.full_like(wrong.labels, -1), wrong.offsets)
+    assert by_program(network, pairs) is not None
+    assert pairs.source is not None
+    unknown = replace(pairs, labels=np.full_like(pairs.labels, 30))
+    negative = replace(pairs, source=replace(pairs.source, labels=np.full_like(pairs.source.labels, -1)))
+    for wrong in (unknown, negative):
         with pytest.raises(LabelError):
-            INDEX.differentiate(network, Batch(labels, pairs.offsets, pairs.targets, source=given))
+            INDEX.differentiate(network, wrong)
     with pytest.raises(GraphError, match="nothing was recorded"):
         INDEX.differentiate(network.plain, pairs)
-    assert pairs.source is not None
     for rows in (np.ones((len(pairs.labels), 1), int), np.ones((len(pairs.labels), 32), np.float32)):
         with pytest.raises((LabelError, ShapeError)):
             INDEX.differentiate(network, Batch(rows, pairs.offsets, pairs.targets, source=pairs.source))
@@ -316,7 +368,7 @@ def test_reusing_buffers_saves_memory_and_changes_nothing(
     def found() -> tuple[bytes, int]:
         network = made(**{**settings, "layers": 2})
         gradient = INDEX.differentiate(network, pairs, run)[1].tobytes()
-        (program,) = programs.programs_of(network).made.values()
+        ((program, _, _),) = programs.programs_of(network).made.values()
         return gradient, program.size(values)
 
     gradient, size = found()
@@ -369,6 +421,6 @@ except MemoryError as error:
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="asks Linux how much memory the process has")
-def test_want_of_memory_is_reported(numba: None) -> None:
+def test_running_out_of_memory_is_reported(numba: None) -> None:
     done = subprocess.run([sys.executable, "-c", WITHOUT_MEMORY], capture_output=True, text=True, check=True)
     assert "smaller batches" in done.stdout

@@ -57,7 +57,7 @@ def test_by_default_the_components_are_those_of_before() -> None:
     assert isinstance(rms, RMSprop)
     assert (rms.gamma, rms.epsilon) == (RMSprop().gamma, RMSprop().epsilon)
     error = components.loss_index(LossSettings(smoothing=0.1), CrossEntropy(0.1)).error
-    assert type(error) is CrossEntropy, "only this very type has fused kernels"
+    assert type(error) is CrossEntropy, "the default error has a kernel"
 
 
 # Batches: there are 299 pairs to train on

@@ -114,7 +114,7 @@ def explain_path(network: Any, batch: Any = None) -> Path:
 
 
 def _reasons(network: Any, batch: Any) -> tuple[str, str]:
-    """Why the graph trains and single steps decode; empty where that is not so."""
+    """(why the graph trains, why single steps decode); empty for the fast path."""
     engine = current_engine() if engine_chosen() else _wanted()
     if engine == "numba" and importlib.util.find_spec("numba") is None:
         engine = "numpy"
@@ -126,12 +126,8 @@ def _reasons(network: Any, batch: Any) -> tuple[str, str]:
     from dragoman.engines.transformer_reader import reader_of
 
     reader = reader_of(network)
-    decoding = f"there are no fused kernels for {_a(type(network).__name__)}" if reader is None else reader.reason
+    decoding = f"fused searches do not know {type(network).__name__}" if reader is None else reader.reason
     return graph_reason(network, engine, batch), decoding
-
-
-def _a(name: str) -> str:
-    return f"{'an' if name[0] in 'AEIO' else 'a'} {name}"
 
 
 def let_threads_sleep() -> None:

@@ -1,8 +1,8 @@
-"""A training pass without a graph: error, hits and all derivatives of a recorded network.
+"""A training pass without a graph: error, hits and all derivatives of a traced network.
 
-The network and back-propagation define what a pass computes. A network and its error are recorded once for each kind of
-batch (`tracing`); an engine makes a program of the record, which runs for any batch of that kind. Where the engine has
-no kernel for an operation, or the network asks for values of the batch, the graph is recorded instead.
+The network and back-propagation define what a pass computes. A network and its error are traced once for each kind of
+batch (`tracing`); an engine makes a program of the trace, which runs for any batch of that kind. Where the engine has
+no kernel for an operation, or the network needs values of the batch, the graph is recorded for each batch instead.
 """
 
 from __future__ import annotations
@@ -10,11 +10,14 @@ from __future__ import annotations
 import copy
 import dataclasses
 import math
+import random
 import threading
 import traceback
 import warnings
 from collections.abc import Callable, Hashable, Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass
+from types import NoneType
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -22,36 +25,53 @@ import numpy as np
 
 from dragoman import operations
 from dragoman.batch import Batch
-from dragoman.engines.snapshots import Snapshot, arrays_in, fields_of, is_known_by_fields, layers_of
-from dragoman.engines.tracing import BatchKind, SymbolicKey, record
+from dragoman.engines.snapshots import (
+    Snapshot,
+    contents,
+    fields_of,
+    fingerprint,
+    is_constant,
+    is_known_by_fields,
+    layers_of,
+)
+from dragoman.engines.tracing import SYMBOLIC, BatchKind, SymbolicKey, Trace, trace_network
 from dragoman.errors import DragomanWarning, ShapeError
 from dragoman.graph import Array, DeferredGradient, Parameter, TraceError, backpropagate, current_engine
 from dragoman.graph.operation import definitions
 
 CONTEXT_OPTIONS = {"noise", "maps", "carried"}  # of layers.ForwardContext
-BELOW = ("dragoman.engines", "dragoman.graph", "dragoman.operations")  # of networks and layers
-MOST_READ = MOST_MADE = 32  # a network, or an error, that changes with every step is not recorded again each time
+NOISES = NoneType, operations.DropoutKey
+LOWER_PACKAGES = ("dragoman.engines", "dragoman.graph", "dragoman.operations")  # of networks and layers
+MOST_READ = MOST_MADE = 32  # a network, or an error, that changes with every step is not traced again each time
 ROWS_COMPARED = 32  # of the first batch of a program, which runs both ways
-ERROR_TOLERANCE = 1e-4  # of the error, relative
-TOLERANCE, NOISE = 0.02, 1e-5  # of a derivative: relative to its norm, and to that of the gradient
+MOST_ROWS_DEFINED = 1024  # of longer sequences the definitions of attention take too much memory: the graph is compared
+MOST_TRIES = 32
+NOTHING_TO_COMPARE = f"its first {MOST_TRIES} batches had no gradient to compare"
+ERROR_TOLERANCE, ROUNDING = 1e-4, 1e-6  # of the error: relative, and absolute
+FITTED = 1e-5  # an error below it is mostly rounding, and so is its gradient
+DERIVATIVE_TOLERANCE, GRADIENT_TOLERANCE = 0.02, 1e-5  # of a derivative: relative to its norm, and to the gradient's
 KINK = 0.3  # of a derivative, relative to its norm: a unit of ReLU on the other side of its kink changes less
 
 Forward = Callable[[Any, Any, Any, Any], tuple[Any, Any]]
 Derivatives = Iterable[tuple[Parameter, Array | DeferredGradient]]
 
 
-class Engine:
+class Engine(NamedTuple):
     """How an engine computes programs.
 
     kernels  by the name of an operation     make  a program of a trace     start  a run of a program for a batch
-    reason   why it computes none here; empty if it does
+    key      what its programs depend on besides the network
+    reason   (network) -> why it makes no programs for this network; empty if it does
     """
 
-    def __init__(self, kernels: Any, make: Any, start: Any, key: Callable[[], Any], reason: Callable[[Any], str]):
-        self.kernels, self.make, self.start, self.key, self.reason = kernels, make, start, key, reason
+    kernels: dict[str, Any]
+    make: Callable[[Any], Any]
+    start: Callable[..., Any]
+    key: Callable[[], Any]
+    reason: Callable[[Any], str]
 
 
-ENGINES: dict[str, Engine] = {}
+PROGRAM_ENGINES: dict[str, Engine] = {}
 
 
 class Programs:
@@ -62,23 +82,35 @@ class Programs:
 
     def __init__(self, network: Any, times_read: int = 1) -> None:
         self.lock = threading.Lock()
-        self.made: dict[Any, Any] = {}  # a program, or the reason why there is none
+        self.made: dict[Any, Made] = {}
         self.parameters = {_start(parameter): parameter for parameter in network.theta.parameters}
         self.times_read = times_read
         self._flags = _flags(network)
         self._snapshots = [Snapshot(name, layer) for name, layer in layers_of(network)]
-        self.reason = next((found.reason for found in self._snapshots if found.reason), "")
-        self.arrays = [array for found in self._snapshots for array in arrays_in(found.values)]
-        if times_read > MOST_READ:
-            self.reason = f"its layers were changed {MOST_READ} times"
+        self.reason = self._reason(network)
+        self.arrays: dict[str, list[Array]] = {}  # by the attributes of layers that hold them
+        for snapshot in self._snapshots:
+            self.arrays |= snapshot.arrays
+        if self.reason:  # what it refers to may refer to the network
+            self._snapshots, self.arrays = [], {}
+            self._fingerprint = fingerprint(network)
+
+    def _reason(self, network: Any) -> str:
+        if self.times_read > MOST_READ:
+            return f"its layers were changed {MOST_READ} times"
+        if len(self.parameters) < len(network.theta.parameters):
+            return "it has parameters without elements"
+        return next((snapshot.reason for snapshot in self._snapshots if snapshot.reason), "")
 
     def unchanged(self, network: Any) -> bool:
         """Whether no layer has been changed since it was read."""
         if self._flags != _flags(network):
             return False
+        if self.reason:
+            return self._fingerprint == fingerprint(network)
         try:
             return all(snapshot.holds() for snapshot in self._snapshots)
-        except (KeyError, ValueError):  # an attribute is gone, or became an array
+        except Exception:  # an attribute is gone, became an array, or is being set by another thread
             return False
 
 
@@ -108,31 +140,34 @@ def programs_of(network: Any) -> Programs:
 
 
 def differentiate(
-    forward: Forward, error: Any, network: Any, batch: Batch, run: Any, total: float | None
+    forward: Forward, error_function: Any, network: Any, batch: Batch, context: Any, total: float | None
 ) -> tuple[float, float, Derivatives] | None:
     """(error, hits, derivatives of all parameters) of a batch; None: record the graph instead.
 
-    forward  (network, batch, context, total) -> error and hits: what is recorded     error  what it depends on
-    total    the weight of the whole batch, when this is a shard
+    forward         (network, batch, context, total) -> error and hits: what is traced
+    error_function  that forward calls; a program is made for its class and fields
+    total           the weight of the whole batch, when this is a shard
     """
-    engine = ENGINES.get(current_engine())
+    engine = PROGRAM_ENGINES.get(current_engine())
     if engine is None or not _can_be_kept(network) or engine.reason(network) or not len(batch.labels):
         return None
-    if vars(run).keys() != CONTEXT_OPTIONS or run.maps is not None or not is_known_by_fields(error):
+    if vars(context).keys() != CONTEXT_OPTIONS or context.maps is not None or type(context.noise) not in NOISES:
+        return None
+    if not is_known_by_fields(error_function) or not is_constant(error_function):
         return None
     programs = programs_of(network)
     if programs.reason:
         return None
-    step = Step(engine, programs, forward, network, batch, run, total)
-    program = _program(step, error)
+    this = Pass(engine, programs, forward, network, batch, context, total)
+    program = _program(this, error_function)
     if program is None:
         return None
-    found = step.start(program, batch, run)
-    if not found.fits:
+    run = this.start(program, batch, context)
+    if not run.fits:
         return None
-    value, hits = found.forward()
+    error, hits = run.forward()
     parameters = programs.parameters
-    return value, hits, ((parameters[start], delta) for start, delta in found.derivatives())
+    return error, hits, ((parameters[start], delta) for start, delta in run.derivatives())
 
 
 def _can_be_kept(network: Any) -> bool:
@@ -140,7 +175,7 @@ def _can_be_kept(network: Any) -> bool:
     return isinstance(network, Hashable) and hasattr(network, "__weakref__") and hasattr(network, "__dict__")
 
 
-class Step(NamedTuple):
+class Pass(NamedTuple):
     """What is to be differentiated."""
 
     engine: Engine
@@ -148,69 +183,106 @@ class Step(NamedTuple):
     forward: Forward
     network: Any
     batch: Batch
-    run: Any
+    context: Any
     total: float | None
 
-    def start(self, program: Any, batch: Batch, run: Any) -> Any:
-        return self.engine.start(program, self.network.theta, self.programs.parameters, batch, run, self.total)
+    def start(self, program: Any, batch: Batch, context: Any) -> Any:
+        return self.engine.start(program, self.network.theta, self.programs.parameters, batch, context, self.total)
 
 
-def _program(step: Step, error: Any) -> Any:
+class Made(NamedTuple):
+    """What came of a trace.
+
+    program   None: there is none, for this reason
+    verified  whether it has been compared with the definitions
+    tries     how often it could not be compared
+    """
+
+    program: Any = None
+    reason: str = ""
+    verified: bool = False
+    tries: int = 0
+
+
+def _program(this: Pass, error_function: Any) -> Any:
     """The program for such a batch, compared with the definitions when it is new; None: there is none."""
-    run, made, kind = step.run, step.programs.made, BatchKind.of(step.batch)
-    given = type(run), run.noise is None, run.carried is None, step.total is None
-    key = step.engine.key(), type(error), tuple(fields_of(error).values()), kind, given
+    context, made, kind = this.context, this.programs.made, BatchKind.of(this.batch)
+    given = type(context), context.noise is None, context.carried is None, this.total is None, type(this.batch)
+    key = this.engine.key(), type(error_function), tuple(fields_of(error_function).values()), kind, given
+    found = made.get(key)
+    if found is None or not (found.verified or found.reason):
+        with this.programs.lock:  # other shards wait
+            found = made.get(key)
+            if found is None and len(made) >= MOST_MADE:
+                return None
+            if found is None:
+                found = _make(this, kind)
+            if not (found.verified or found.reason):
+                found = _verify(this, found)
+            made[key] = found
+    return found.program if found.verified else None
+
+
+def _make(this: Pass, kind: BatchKind) -> Made:
     try:
-        program = made.get(key)
-    except TypeError:  # a field of the error may change
-        return None
-    if program is None or (not isinstance(program, str) and not program.verified):
-        with step.programs.lock:  # other shards wait
-            program = made.get(key)
-            if program is None:
-                program = _made(step, kind) if len(made) < MOST_MADE else f"there are {MOST_MADE} programs for it"
-            if not isinstance(program, str) and not program.verified:
-                program = _verified(step, program)
-            if len(made) < MOST_MADE:
-                made[key] = program
-    return None if isinstance(program, str) or not program.verified else program
+        divided = this.total is not None
+        return Made(this.engine.make(_trace(this.engine, this.forward, this.network, kind, this.context, divided)))
+    except Exception as exception:  # a network may do anything with symbols; if something is wrong, the graph says what
+        return Made(reason=_explained(exception))
 
 
-def _made(step: Step, kind: BatchKind) -> Any:
-    """A program, or the reason why there is none."""
+def _trace(engine: Engine, forward: Forward, network: Any, kind: BatchKind, context: Any, divided: bool) -> Trace:
+    """The trace of a network; raises TraceError if the network seems to depend on more than what is traced."""
+    arrays = programs_of(network).arrays
+    known = [array for each in arrays.values() for array in each]
+    drawn = random.getstate(), np.random.get_state()[1:3]  # noqa: NPY002  # what a network may draw from
+    attributes = [(name, vars(layer), dict(vars(layer))) for name, layer in layers_of(network)]
     try:
-        arrays = step.programs.arrays
-        trace = record(step.engine.kernels, arrays, step.forward, step.network, kind, step.run, step.total is not None)
-    except Exception as error:  # a network may do anything with symbols; if something is wrong, the graph says what
-        return _explained(error)
-    return _compiled(step.engine, trace)
+        trace = trace_network(engine.kernels, known, forward, network, kind, context, divided)
+    finally:
+        kept = [name for each in attributes for name in _forget_symbols(*each)]
+    if kept:
+        raise TraceError(f"it keeps {kept[0]}, which it computes")
+    if drawn[0] != random.getstate() or not all(map(np.array_equal, drawn[1], np.random.get_state()[1:3])):  # noqa: NPY002
+        raise TraceError("it draws random numbers that are not those of the step")
+    unread = [
+        name for name, each in arrays.items() if any(array.size and id(array) not in trace.read for array in each)
+    ]
+    if unread:
+        raise TraceError(f"{unread[0]} is an array that no operation reads, so its values may decide something else")
+    return trace
 
 
-def _compiled(engine: Engine, trace: Any) -> Any:
-    try:
-        return engine.make(trace)
-    except TraceError as error:
-        return _explained(error)
+def _forget_symbols(prefix: str, attributes: dict[str, Any], before: dict[str, Any]) -> list[str]:
+    """Give attributes the values back that they had before symbols were put there; returns their names."""
+    kept = [name for name, value in dict(attributes).items() if any(isinstance(x, SYMBOLIC) for x in contents(value))]
+    for name in kept:
+        if name in before:
+            attributes[name] = before[name]
+        else:
+            del attributes[name]
+    return [prefix + name for name in kept]
 
 
-def _verified(step: Step, program: Any) -> Any:
-    """The program, verified if it agrees with the definitions on some sequences of the batch; otherwise the reason.
+def _verify(this: Pass, made: Made) -> Made:
+    """Compare a program with the definitions on some sequences of the batch.
 
     A unit whose input is next to the kink of ReLU may be on either side of it, which changes derivatives a little. So
     where derivatives differ by little, other sequences must differ too.
     """
     reason = ""
-    for some in _some_sequences(step.batch):
-        found = _compared(step, program, some)
-        if found is None or not found.reason:
-            program.verified = found is not None
-            return program
+    for some in _some_sequences(this.batch):
+        found = _compare(this, made.program, some)
+        if found is None:
+            return made._replace(tries=made.tries + 1, reason="" if made.tries < MOST_TRIES else NOTHING_TO_COMPARE)
+        if not found.reason:
+            return made._replace(verified=True)
         reason = found.reason
         if found.certain:
             break
     advice = "this network is trained through the graph, which is right but slower; please report this as a bug"
     warnings.warn(f"{reason}; {advice}", DragomanWarning, stacklevel=2)
-    return reason
+    return Made(reason=reason)
 
 
 class Comparison(NamedTuple):
@@ -223,30 +295,40 @@ class Comparison(NamedTuple):
     certain: bool = True
 
 
-def _compared(step: Step, program: Any, batch: Batch) -> Comparison | None:
+def _compare(this: Pass, program: Any, batch: Batch) -> Comparison | None:
     """Compare a program with the definitions; None if there is nothing to compare."""
-    found = step.start(program, batch, _with_own_states(step.run))
-    if not found.fits:
+    network, context, total = this.network, this.context, this.total
+    run = this.start(program, batch, _with_own_states(context))
+    if not run.fits:
         return None
-    trained = [parameter for parameter in step.network.theta.parameters if not parameter.frozen]
-    with definitions():
-        error, _ = step.forward(step.network, batch, _with_own_states(step.run), step.total)
+    trained = [parameter for parameter in network.theta.parameters if not parameter.frozen]
+    is_short = int(np.diff(batch.offsets).max()) <= MOST_ROWS_DEFINED
+    with definitions() if is_short else nullcontext(), np.errstate(all="ignore"):
+        error, _ = this.forward(network, batch, _with_own_states(context), total)
         expected = backpropagate(error, trained)
-    value, _ = found.forward()
-    if not math.isclose(float(error), value, rel_tol=ERROR_TOLERANCE):
-        return Comparison(f"kernels and definitions disagree on the error: {value:g} and {float(error):g}")
     norms = [_norm(array) for array in expected]
+    gradient_norm = math.hypot(*norms)
+    if not gradient_norm:
+        return None
     differences = dict(zip(map(_start, trained), expected, strict=True))
-    for start, delta in found.derivatives():
-        differences[start] -= delta.value() if isinstance(delta, DeferredGradient) else delta  # in place: saves memory
-    most = math.hypot(*norms)
+    try:
+        value, _ = run.forward()
+        for start, delta in run.derivatives():  # in place: saves memory
+            differences[start] -= delta.value() if isinstance(delta, DeferredGradient) else delta
+    except MemoryError:
+        raise
+    except Exception as exception:
+        return Comparison(f"kernels fail where definitions do not ({_explained(exception)})")
+    found = Comparison()
+    if not math.isclose(float(error), value, rel_tol=ERROR_TOLERANCE, abs_tol=ROUNDING):
+        found = Comparison(f"kernels and definitions disagree on the error: {value:g} and {float(error):g}")
     for parameter, norm in zip(trained, norms, strict=True):
         difference = _norm(differences[_start(parameter)])
-        if not difference <= TOLERANCE * norm + NOISE * most:
-            name = next(name for name, each in step.network.named_parameters() if each is parameter)
+        if not found.reason and not difference <= DERIVATIVE_TOLERANCE * norm + GRADIENT_TOLERANCE * gradient_norm:
+            name = next(name for name, each in network.named_parameters() if each is parameter)
             reason = f"kernels and definitions disagree on the derivative of {name}"
-            return Comparison(reason, certain=not difference <= KINK * norm)
-    return Comparison() if most else None
+            found = Comparison(reason, certain=not difference <= KINK * norm)
+    return None if found.reason and abs(float(error)) < FITTED else found
 
 
 def _norm(array: Array) -> float:
@@ -254,14 +336,14 @@ def _norm(array: Array) -> float:
         return float(np.linalg.norm(array))
 
 
-def _with_own_states(run: Any) -> Any:
+def _with_own_states(context: Any) -> Any:
     """The context of a pass that nothing follows: it leaves no states to the next batch."""
-    return run if run.carried is None else dataclasses.replace(run, carried=copy.deepcopy(run.carried))
+    return context if context.carried is None else dataclasses.replace(context, carried=copy.deepcopy(context.carried))
 
 
 def _some_sequences(batch: Batch) -> list[Batch]:
     """The first sequences of a batch, and the last ones if they are others: enough for a comparison, and no more."""
-    count = min(len(batch), int(np.searchsorted(batch.offsets, ROWS_COMPARED)) or 1)
+    count = min(len(batch), int(np.searchsorted(batch.offsets, ROWS_COMPARED)))
     first, last = batch.between(0, count), batch.between(len(batch) - count, len(batch))
     return [first] if count == len(batch) else [first, last]
 
@@ -285,23 +367,24 @@ def graph_reason(network: Any, engine: str, batch: Any = None) -> str:
 
     This is what the network allows, with an error whose kernels are known: cross-entropy, or squares.
     """
-    found = ENGINES[engine]
-    reason = found.reason(network) or programs_of(network).reason
+    if not _can_be_kept(network):
+        return "it has no hash, so its programs cannot be found again"
+    programs_engine = PROGRAM_ENGINES[engine]
+    reason = programs_engine.reason(network) or programs_of(network).reason
     if reason:
         return reason
     inputs = getattr(getattr(network, "configuration", None), "inputs", None) or 1
-    source = BatchKind(targets=None, weighted=False)
-    usual = BatchKind(), BatchKind(source=source), BatchKind(real=True, width=(inputs,))
+    source = BatchKind(target_shape=None, weighted=False)
+    usual = BatchKind(), BatchKind(source=source), BatchKind(real=True, row_shape=(inputs,))
+    context = _Context(SymbolicKey())
     for kind in usual if batch is None else (BatchKind.of(batch),):
         try:
-            arrays = programs_of(network).arrays
-            trace = record(found.kernels, arrays, _some_error, network, kind, _Context(SymbolicKey()), False)
+            programs_engine.make(_trace(programs_engine, _some_error, network, kind, context, divided=False))
         except ShapeError:  # such a network reads other batches
             continue
-        except Exception as error:
-            return _explained(error)
-        program = _compiled(found, trace)
-        return program if isinstance(program, str) else ""
+        except Exception as exception:
+            return _explained(exception)
+        return ""
     return "it reads batches of another kind"
 
 
@@ -314,9 +397,9 @@ def _some_error(network: Any, batch: Any, run: Any, total: Any) -> tuple[Any, An
     )
 
 
-def _explained(error: Exception) -> str:
-    """What the network did that cannot be recorded, and where."""
-    message = str(error) if isinstance(error, TraceError) else f"{type(error).__name__}: {error}"
-    frames = traceback.walk_tb(error.__traceback__)
-    own = [frame.f_code for frame, _ in frames if not frame.f_globals.get("__name__", "").startswith(BELOW)]
+def _explained(exception: Exception) -> str:
+    """What the network did that cannot be traced, and where."""
+    message = str(exception) if isinstance(exception, TraceError) else f"{type(exception).__name__}: {exception}"
+    frames = traceback.walk_tb(exception.__traceback__)
+    own = [frame.f_code for frame, _ in frames if not frame.f_globals.get("__name__", "").startswith(LOWER_PACKAGES)]
     return f"{own[-1].co_qualname}: {message}" if own else message

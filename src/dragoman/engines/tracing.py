@@ -1,15 +1,16 @@
-"""Records what a network and its error compute, by calling them once with symbols in place of a batch."""
+"""Traces what a network and its error compute, by calling them once with symbols in place of a batch."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
 from numbers import Number
-from types import MethodType
+from types import NoneType
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from dragoman.engines.snapshots import is_constant
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Array, Parameter, Tensor
 from dragoman.graph.backpropagate import reverse_order
@@ -71,7 +72,7 @@ class Kernel(Protocol):
 
 
 class Node:
-    """A recorded call of an operation. `inputs` are symbols, parameters, constant arrays or None."""
+    """A traced call of an operation. `inputs` are symbols, parameters, constant arrays or None."""
 
     def __init__(self, operation: Any, inputs: Sequence[Any], options: dict[str, Any], kernel: Any) -> None:
         self.operation, self.inputs, self.options, self.kernel = operation, tuple(inputs), options, kernel
@@ -105,8 +106,9 @@ class Trace:
         """parameters  of the network     arrays  attributes of its layers, which are read again for every batch"""
         self.kernels = kernels
         self._known = {id(each) for each in (*parameters, *arrays)}
+        self.read: set[int] = set()  # the ids of those that an operation reads
         self.nodes: list[Node] = []
-        self.derived: list[Symbol] = []
+        self.index_arrays: list[Symbol] = []
         self.derived_batches: list[DerivedBatch] = []
         self.error: Symbol
         self.hits: Any = float("nan")  # a number, or a symbol
@@ -120,21 +122,28 @@ class Trace:
         if unknown:
             raise TraceError(f"the kernel of {operation.name} does not know the option '{unknown[0]}'")
         for x in (*inputs, *options.values()):
-            if isinstance(x, Tensor | np.ndarray) and not isinstance(x, Symbol) and id(x) not in self._known:
-                raise TraceError(f"{operation.name} is given values that the network computed; they may change")
+            if isinstance(x, Tensor | np.ndarray) and not isinstance(x, Symbol):
+                if id(x) not in self._known:
+                    raise TraceError(f"{operation.name} is given values that the network computed; they may change")
+                self.read.add(id(x))
+        for name, x in options.items():
+            if isinstance(x, Size) or not isinstance(
+                x, Symbol | SymbolicDropout | np.ndarray | Number | str | NoneType
+            ):
+                raise TraceError(f"{operation.name} is given {name} = {x!r}, which is no setting")
         node = Node(operation, inputs, options, kernel)
         shapes = kernel.shapes(node)
         number = len(self.nodes)
         self.nodes.append(node)
         for i, shape in enumerate(shapes):
             name = f"{operation.name}.{number}" + (f".{i}" if len(shapes) > 1 else "")
-            node.outputs.append(Symbol(self, name, shape, REAL, node, i, node.wanted))
+            node.outputs.append(Symbol(self, name, shape, REAL, node, i))
         return node.outputs[0] if len(shapes) == 1 else tuple(node.outputs)
 
-    def derive(self, function: Callable[..., Array], arrays: Sequence[Any], shape: tuple[Any, ...]) -> Symbol:
-        name = f"{function.__name__}.{len(self.derived)}"
-        self.derived.append(Symbol(self, name, shape, INTEGER, origin=(function, tuple(arrays))))
-        return self.derived[-1]
+    def index_array(self, function: Callable[..., Array], arrays: Sequence[Any], shape: tuple[Any, ...]) -> Symbol:
+        name = f"{function.__name__}.{len(self.index_arrays)}"
+        self.index_arrays.append(Symbol(self, name, shape, INTEGER, origin=(function, tuple(arrays))))
+        return self.index_arrays[-1]
 
     def backward_order(self) -> list[Node]:
         """The nodes that have a gradient, in the order in which the graph differentiates them."""
@@ -149,11 +158,13 @@ class SymbolicBatch:
         self.trace, self.prefix, self.per, self.continues = trace, prefix, kind.per, kind.continues
         rows = Size.of(f"{prefix}rows")
         targets = SEQUENCES if kind.per == "sample" else rows
-        self.labels = self._symbol("labels", (rows, *kind.width), REAL if kind.real else INTEGER)
+        self.labels = self._symbol("labels", (rows, *kind.row_shape), REAL if kind.real else INTEGER)
         self.offsets = self._symbol("offsets", (SEQUENCES + 1,), INTEGER)
         self.positions = self._symbol("positions", (rows,), INTEGER)
         self.targets = (
-            None if kind.targets is None else self._symbol("targets", (targets, *kind.targets), kind.target_type)
+            None
+            if kind.target_shape is None
+            else self._symbol("targets", (targets, *kind.target_shape), kind.target_type)
         )
         self.loss_weights = self._symbol("loss_weights", (targets,), REAL) if kind.weighted else None
         self.first_row, self.first_sequence = Size.of(f"{prefix}first_row"), Size.of(f"{prefix}first_sequence")
@@ -166,27 +177,30 @@ class SymbolicBatch:
 
     def derive(self, function: Callable[[Any], Any], width: int | None = None) -> SymbolicBatch:
         """As Batch.derive; the function is called for every batch."""
-        if isinstance(function, MethodType):
-            raise TraceError(f"Batch.derive is given the method {function.__name__}, which keeps its object alive")
+        if not is_constant(function):
+            raise TraceError("Batch.derive is given a function that holds objects, whose changes would go unnoticed")
         derived = DerivedBatch(f"derived{len(self.trace.derived_batches)}_", self.prefix, function)
         self.trace.derived_batches.append(derived)
-        kind = BatchKind(width is not None, () if width is None else (width,), targets=None, weighted=False)
+        kind = BatchKind(width is not None, () if width is None else (width,), target_shape=None, weighted=False)
         return SymbolicBatch(self.trace, kind, derived.prefix)
 
     def __getattr__(self, name: str) -> Any:
-        raise TraceError(f"the network asks for the batch's '{name}', which is known only when there is a batch")
+        raise TraceError(f"the network needs the batch's '{name}', which only a batch has")
 
     def __len__(self) -> int:
-        raise TraceError("the network asks for the number of sequences, which is known only when there is a batch")
+        raise TraceError("the network needs the number of sequences, which only a batch has")
 
 
 class BatchKind(NamedTuple):
-    """What a trace depends on of a batch: everything but its sizes and values."""
+    """What a trace depends on: everything about a batch but its sizes and values.
+
+    row_shape, target_shape  of one row, and of one target; None: without targets
+    """
 
     real: bool = False
-    width: tuple[int, ...] = ()
+    row_shape: tuple[int, ...] = ()
     per: str = "position"
-    targets: tuple[int, ...] | None = ()
+    target_shape: tuple[int, ...] | None = ()
     target_type: Any = INTEGER
     weighted: bool = True
     continues: bool | None = None
@@ -207,7 +221,10 @@ class BatchKind(NamedTuple):
         )
 
 
-def record(
+SYMBOLIC = Symbol, Size, SymbolicBatch, SymbolicDropout
+
+
+def trace_network(
     kernels: dict[str, Any],
     arrays: Sequence[Array],
     forward: Callable[..., tuple[Any, Any]],
@@ -229,7 +246,7 @@ def record(
     total = Symbol(trace, "total", (), np.float64) if divided else None
     trace.error, trace.hits = forward(network, SymbolicBatch(trace, kind), context, total)
     if not isinstance(trace.error, Symbol) or trace.error.node is None or not trace.error.wants_gradient:
-        raise TraceError("nothing was recorded: the error depends on no parameter that is trained")
+        raise TraceError("the error depends on no parameter that is trained")
     if trace.error.shape != () or not isinstance(trace.hits, Symbol | Number):
         raise TraceError("the error and its hits are not numbers")
     return trace

@@ -9,8 +9,7 @@ Engines stand below layers and networks, so the network is read by its attribute
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -19,6 +18,7 @@ import numpy as np
 from dragoman.batch import END
 from dragoman.engines import transformer_spec as columns
 from dragoman.engines.activations import CODES, IN_LINEAR
+from dragoman.engines.snapshots import Snapshot
 from dragoman.engines.transformer_spec import ModelSpec
 from dragoman.graph import Array, Parameter
 
@@ -117,9 +117,7 @@ NETWORK = LayerType(
     ),
     free=("configuration", "theta", "plain"),
 )
-MAY_CHANGE = ("_fixed", "plain")  # caches of a layer: what they hold follows from the rest
-
-Snapshot = tuple[dict[str, Any], int, Callable[[Any], tuple[Any, ...]], tuple[Any, ...]]
+CACHES = ("_fixed", "plain")  # of a layer: what they hold follows from the rest
 
 
 class Reader:
@@ -139,10 +137,7 @@ class Reader:
     def unchanged(self) -> bool:
         """Whether no layer has been changed since it was read."""
         try:
-            return all(
-                len(attributes) == size and values(attributes) == expected
-                for attributes, size, values, expected in self._snapshots
-            )
+            return all(snapshot.holds() for snapshot in self._snapshots)
         except (KeyError, ValueError):  # an attribute is gone, or became an array
             return False
 
@@ -187,9 +182,7 @@ class Reader:
         for attribute in attributes:
             if attribute not in known:
                 return f"the kernels do not know {_joined(name, attribute)}"
-        names = tuple(attribute for attribute in attributes if attribute not in MAY_CHANGE)
-        values = tuple(_copied(attributes[attribute]) for attribute in names)
-        self._snapshots.append((attributes, len(attributes), operator.itemgetter(*names), values))
+        self._snapshots.append(Snapshot(name, layer, CACHES))
         for attribute in (*kind.parameters, *kind.optional):
             parameter = attributes.get(attribute)
             if parameter is None and attribute in kind.optional:
@@ -231,11 +224,6 @@ def _name_of(instance: Any) -> str:
 
 def _joined(name: str, attribute: str) -> str:
     return f"{name}.{attribute}" if name else attribute
-
-
-def _copied(value: Any) -> Any:
-    """A list as it is now: that of the blocks may be changed."""
-    return list(value) if isinstance(value, list) else value
 
 
 def _layers(network: Any) -> Iterator[tuple[str, Any, LayerType, dict[str, Any]]]:

@@ -1,7 +1,7 @@
 """Symbols: arrays of which only the name, the shape and the type are known.
 
-A network that is called with symbols records its operations and computes nothing. So one call tells what it computes
-for any batch, whatever its sizes are.
+A network that is called with symbols leaves a trace of its operations and computes nothing. So one call shows what it
+computes for any batch, whatever its sizes are.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dragoman.graph.tensor import Array, Tensor
 
 
 class TraceError(DragomanError):
-    """A network cannot be recorded with symbols: it asks for values that only a batch has."""
+    """A network cannot be traced: it needs values that only a batch has."""
 
 
 class Size:
@@ -63,7 +63,7 @@ class Size:
             return NotImplemented
         rest = self - other
         if any(rest.terms):  # a name is left
-            raise TraceError(f"whether {self!r} is {other!r} is known only when there is a batch")
+            raise TraceError(f"whether {self!r} is {other!r} depends on the batch")
         return not rest.terms
 
     def __hash__(self) -> int:
@@ -74,7 +74,7 @@ class Size:
         return " + ".join([*named, *(str(factor) for name, factor in self.terms.items() if not name)]) or "0"
 
     def __index__(self) -> int:
-        raise TraceError(f"the number {self!r} is known only when there is a batch")
+        raise TraceError(f"the number {self!r} is needed, which only a batch has")
 
     __int__ = __float__ = __bool__ = __index__
 
@@ -85,18 +85,18 @@ class Recorder(Protocol):
     def record(self, operation: Any, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
         """The outputs of an operation, as symbols."""
 
-    def derive(self, function: Callable[..., Array], arrays: Sequence[Any], shape: tuple[Any, ...]) -> Symbol:
+    def index_array(self, function: Callable[..., Array], arrays: Sequence[Any], shape: tuple[Any, ...]) -> Symbol:
         """An integer array that follows from those of a batch."""
 
 
 class Symbol(Tensor):
-    """An array by its name: an input of a program, or the output of a recorded operation.
+    """An array by its name: an input of a program, or the output of a traced operation.
 
     shape   numbers, and Sizes where a batch decides
-    origin  of derived integers: (function, arrays) that they are computed from
+    origin  of an index array: (function, arrays) that it is computed from
     """
 
-    __slots__ = ("dtype", "name", "origin", "recorder", "sizes", "wanted")
+    __slots__ = ("dtype", "name", "origin", "recorder", "sizes")
     node: Any
 
     def __init__(
@@ -107,15 +107,14 @@ class Symbol(Tensor):
         dtype: Any,
         node: Any = None,
         index: int = 0,
-        wanted: bool = False,
         origin: tuple[Any, ...] = (),
     ) -> None:
         self.recorder, self.name, self.sizes, self.dtype = recorder, name, shape, np.dtype(dtype)
-        self.node, self.index, self.wanted, self.origin = node, index, wanted, origin
+        self.node, self.index, self.origin = node, index, origin
 
     @property
     def value(self) -> Array:  # type: ignore[override]
-        raise self._error("its values")
+        raise self._error(".value")
 
     @property
     def shape(self) -> tuple[Any, ...]:
@@ -127,13 +126,13 @@ class Symbol(Tensor):
 
     @property
     def wants_gradient(self) -> bool:
-        return self.wanted
+        return self.node is not None and bool(self.node.wanted)
 
     def _error(self, what: str) -> TraceError:
-        return TraceError(f"NumPy reads '{self.name}' ({what}), which is known only when there is a batch")
+        return TraceError(f"{what} needs the values of '{self.name}', which only a batch has")
 
     def __array__(self, *_: Any, **__: Any) -> Array:
-        raise self._error("as an array")
+        raise self._error("an array")
 
     def __array_ufunc__(self, ufunc: Any, *_: Any, **__: Any) -> Any:  # type: ignore[override]
         raise self._error(f"numpy.{ufunc.__name__}")
@@ -142,10 +141,10 @@ class Symbol(Tensor):
         raise self._error(f"numpy.{function.__name__}")
 
     def __len__(self) -> int:
-        raise self._error("its length")
+        raise self._error("len()")
 
     def __getitem__(self, _: Any) -> Any:
-        raise self._error("some of its rows")
+        raise self._error("an index")
 
     def __eq__(self, other: object) -> bool:
         raise self._error("a comparison")
@@ -154,10 +153,10 @@ class Symbol(Tensor):
     __hash__ = object.__hash__
 
     def __bool__(self) -> bool:
-        raise self._error("its truth")
+        raise self._error("a condition")
 
     def __float__(self) -> float:
-        raise self._error("its value")
+        raise self._error("float()")
 
     def __getattr__(self, name: str) -> Any:
         raise self._error(f".{name}")
@@ -180,7 +179,7 @@ def index_function(shape: Callable[..., tuple[Any, ...]]) -> Callable[[Callable[
                 return function(*arrays)
             if not all(isinstance(array, Symbol) for array in arrays):
                 raise TraceError(f"{function.__name__} is given arrays of the batch and others")
-            return recorder.derive(function, arrays, shape(*(array.shape for array in arrays)))
+            return recorder.index_array(function, arrays, shape(*(array.shape for array in arrays)))
 
         return call
 

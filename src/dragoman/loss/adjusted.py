@@ -17,7 +17,7 @@ class AdjustedCrossEntropy(CrossEntropy):
 
     per_class  divide by K, the number of outputs (sheet 2, (9))
     clip       clip the logits to +-clip before the softmax (notes 3.4); a clipped logit has derivative 0
-    No fused kernel knows these: a training with them records the graph.
+    Neither has a kernel, so such a network is trained through the graph.
     """
 
     per_class: bool = False

@@ -198,19 +198,19 @@ class LossIndex:
         run: ForwardContext | None = None,
         total: float | None = None,
     ) -> tuple[float, float]:
-        """Error and hits; its gradient is brought. Of one shard, when `total` is the weight of the whole batch."""
+        """Error and hits; the gradient is pushed to `share`. For a shard, `total` is the weight of the whole batch."""
         run = run or ForwardContext()
         found = None
         if type(self) is LossIndex:  # another class may compute anything
-            found = programs.differentiate(self.recorded_error, self.error, network, batch, run, total)
+            found = programs.differentiate(self.error_and_hits, self.error, network, batch, run, total)
         if found is not None:
             share.push_all(found[2])
             return found[0], found[1]
-        error, hits = self.recorded_error(network, batch, run, total)
+        error, hits = self.error_and_hits(network, batch, run, total)
         backpropagate(error, share)
         return float(error), hits
 
-    def recorded_error(
+    def error_and_hits(
         self, network: Any, batch: Batch, run: ForwardContext, total: float | None
     ) -> tuple[Value, float]:
         """Error and hits, to be differentiated."""

@@ -4,7 +4,7 @@ ops           registers everything below with the operations it replaces
 kernels       kernels of single operations
 gemm          matrix products
 simd          vector registers and vectorized functions
-programs      training passes of recorded networks without a graph
+programs      training passes of traced networks without a graph
 search        whole greedy and beam searches in one call
 recurrent     recurrences
 word_vectors  word2vec

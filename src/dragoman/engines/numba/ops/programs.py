@@ -26,6 +26,6 @@ def _key() -> Any:
     return gemm_addresses(kernels.SINGLE)
 
 
-programs.ENGINES["numba"] = programs.Engine(
+programs.PROGRAM_ENGINES["numba"] = programs.Engine(
     kernels.KERNELS | python_calls.CALLED_FROM_PYTHON, Program, ProgramRun, _key, _reason
 )

@@ -49,10 +49,10 @@ def kernel(name: str, *options: str) -> Any:
 
 
 def check_matrix(node: Node, x: Any, what: str, columns: int | None = None) -> Any:
-    """Refuse an input that is no float32 matrix; returns its shape."""
+    """Refuse an input that is not a float32 matrix; returns its shape."""
     shape, dtype = getattr(x, "shape", None), x.value.dtype if isinstance(x, Parameter) else getattr(x, "dtype", None)
     if shape is None or len(shape) != 2 or dtype != SINGLE:
-        raise node.refuse(f"'{what}' is no matrix of float32")
+        raise node.refuse(f"'{what}' is not a float32 matrix")
     if isinstance(x, np.ndarray) and not x.flags.c_contiguous:
         raise node.refuse(f"'{what}' is not contiguous")
     if columns is not None and shape[1] != columns:
@@ -61,7 +61,7 @@ def check_matrix(node: Node, x: Any, what: str, columns: int | None = None) -> A
 
 
 def check_rows(node: Node, x: Any, what: str, columns: int | None = None) -> Any:
-    """Refuse an input that is no float32 matrix, or a parameter; returns its shape."""
+    """Refuse an input that is not a float32 matrix, or is a parameter; returns its shape."""
     if isinstance(x, Parameter):
         raise node.refuse(f"'{what}' is a parameter")
     return check_matrix(node, x, what, columns)
@@ -69,7 +69,7 @@ def check_rows(node: Node, x: Any, what: str, columns: int | None = None) -> Any
 
 def check_vector(node: Node, x: Any, what: str, size: int) -> None:
     if x is not None and (not isinstance(x, Parameter) or x.shape != (size,) or x.value.dtype != SINGLE):
-        raise node.refuse(f"'{what}' is no parameter of {size} float32")
+        raise node.refuse(f"'{what}' is not a float32 parameter of shape ({size},)")
 
 
 def check_integers(node: Node, what: str) -> Symbol:
@@ -85,7 +85,7 @@ class Linear(Kernel):
         rows, inputs = check_rows(node, node.input(0), "x")
         weights, activation = node.input(1), node.options.get("activation", "identity")
         if not isinstance(weights, Parameter) or node.options.get("transposed", False):
-            raise node.refuse("the weights are no matrix of parameters by columns")
+            raise node.refuse("the weights are not a parameter, or are transposed")
         outputs = check_matrix(node, weights, "weights")[1]
         if weights.shape[0] != inputs:
             raise node.refuse(f"{inputs} columns for weights of shape {weights.shape}")
@@ -233,7 +233,7 @@ class AddNormalize(Normalizing):
     def backward(self, w: Writer, node: Node, kept: Matrix, deltas: list[Matrix | None]) -> None:
         dtotal, dy = deltas
         if dy is None:
-            raise node.refuse("nothing reads the normalized sum")
+            raise node.refuse("its normalized output is not used")
         dupdate, dsum = self._differentiate(w, node, 2, dy, dtotal, w.matrix(node.outputs[0]), kept)
         w.add_delta(node.inputs[0], dupdate)
         w.add_delta(node.inputs[1], dsum)
@@ -244,13 +244,13 @@ class Embed(Kernel):
     def shapes(self, node: Node) -> Shapes:
         columns, labels = check_matrix(node, node.input(0), "table")[1], check_integers(node, "labels")
         if (node.options.get("positions") is None) != (node.input(1) is None):
-            raise node.refuse("a table of positions and positions go together")
+            raise node.refuse("position_table and positions must be given together")
         if node.input(1) is not None:
             check_matrix(node, node.input(1), "position_table", columns)
             if check_integers(node, "positions").shape != labels.shape:
                 raise node.refuse("there are not as many positions as labels")
         if isinstance(node.input(0), Symbol) or isinstance(node.input(1), Symbol):
-            raise node.refuse("a table depends on the batch")
+            raise node.refuse("a table is computed from the batch")
         _check_dropout(node)
         return [(labels.shape[0], columns)]
 
@@ -345,13 +345,13 @@ class AttendSelf(Attention):
     def shapes(self, node: Node) -> Shapes:
         rows, columns = check_rows(node, node.input(0), "qkv")
         if columns % 3:
-            raise node.refuse(f"{columns} columns are no queries, keys and values")
+            raise node.refuse(f"{columns} columns cannot be split into queries, keys and values")
         self._check(node, columns // 3)
         bias = node.input(1)
         if bias is not None:
             width = check_matrix(node, bias, "distance_bias")[1]
             if not isinstance(bias, Parameter) or bias.shape[0] != node.options["heads"] or width % 2 == 0:
-                raise node.refuse("the distance bias is no parameter [heads, odd number]")
+                raise node.refuse("the distance bias is not a parameter of shape [heads, odd number]")
         return [(rows, columns // 3)]
 
     def forward(self, w: Writer, node: Node) -> dict[str, Any]:
@@ -408,7 +408,7 @@ class Add(Kernel):
 def _check_dropout(node: Node) -> None:
     dropout = node.options.get("dropout")
     if dropout is not None and not isinstance(dropout, SymbolicDropout):
-        raise node.refuse("the dropout is not that of the step")
+        raise node.refuse("the dropout does not come from the step's DropoutKey")
 
 
 def _gemms() -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""The program of a recorded network, and one run of it for a batch."""
+"""The program of a traced network, and one run of it for a batch."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dragoman.engines.tracing import SymbolicDropout, Trace, carried_name
 from dragoman.graph import Array, DeferredGradient, Size, Symbol, TraceError
 
 MOST_BYTES = 1 << 26  # of the buffers of one run: beyond, the graph takes less memory and hardly more time
-PARTS = 2  # into which the derivatives of a backward pass are cut: those of one are written while the next one runs
+PARTS = 2  # of a backward pass: the gradients of one are reduced while the next one is computed
 BATCH_ARRAYS = ("labels", "offsets", "targets", "loss_weights")
 
 
@@ -58,22 +58,21 @@ class Program:
         self.width = max(w.heads, default=8)
         self._calls = [step for step in w.steps if isinstance(step, Call)]
         self._buffers, self.used = plan_buffers(w.steps)
-        self.forward = _segments(w.steps, 0, forward, [])
-        self.backward = _segments(w.steps, forward, len(w.steps), w.derivatives)
+        self.forward_segments = _segments(w.steps, 0, forward, [])
+        self.backward_segments = _segments(w.steps, forward, len(w.steps), w.derivatives)
         self.constants = w.constants  # kept alive, because calls have their addresses
         self.checks = list(
             {(each.name, each.labels, None if each.rows is None else each.rows.key): each for each in w.checks}.values()
         )
         self.derived_batches = trace.derived_batches
-        self.derived = [
-            (symbol.name, symbol.origin[0], [given.name for given in symbol.origin[1]]) for symbol in trace.derived
+        self.index_arrays = [
+            (symbol.name, symbol.origin[0], [given.name for given in symbol.origin[1]]) for symbol in trace.index_arrays
         ]
         self.arrays = {name: symbol.shape for name, symbol in w.arrays.items()}
         self.addressed = w.addressed
-        self.needed = {*w.arrays, *(name for _, _, given in self.derived for name in given)}
-        self.error, self.hits = _result(kept, trace.error), _result(kept, trace.hits)
-        self.carried = [[_result(kept, part) for part in state] for state in trace.final_states]
-        self.verified = False
+        self.needed = {*w.arrays, *(name for _, _, given in self.index_arrays for name in given)}
+        self.error, self.hits = _place(kept, trace.error), _place(kept, trace.hits)
+        self.carried = [[_place(kept, part) for part in state] for state in trace.final_states]
 
     @cached_property
     def tape(self) -> Tape:
@@ -87,7 +86,7 @@ class Program:
         return evaluate(self.used, values)
 
 
-def _result(kept: dict[int, Any], value: Any) -> Result | float:
+def _place(kept: dict[int, Any], value: Any) -> Result | float:
     """Where a run finds a result."""
     if not isinstance(value, Symbol):
         return float(value)
@@ -151,11 +150,11 @@ class ProgramRun:
         self.arrays: dict[str, Any] = {"total": total}
         self._take_batches()
         self._take_states()
-        for name, function, given in program.derived:
+        for name, function, given in program.index_arrays:
             self.arrays[name] = function(*(self.arrays[each] for each in given))
-        self.fits = self._check() and program.size(self.values) <= MOST_BYTES
+        self.fits = self._take_arrays() and program.size(self.values) <= MOST_BYTES
         if self.fits:
-            self._place()
+            self._place_buffers()
 
     def _take_batches(self) -> None:
         """Take the arrays of the batch, of its source, and of the batches that the network makes of them."""
@@ -182,8 +181,8 @@ class ProgramRun:
                 for j, part in enumerate(state):
                     self.arrays[carried_name(i, j)] = part
 
-    def _check(self) -> bool:
-        """Whether the batch is valid and covered; what kernels read becomes contiguous int64 or float32."""
+    def _take_arrays(self) -> bool:
+        """Make what kernels read contiguous int64 or float32; returns whether the batch is valid and covered."""
         for name, shape in self.program.arrays.items():
             array = self.arrays[name]
             if np.shape(array) != tuple(evaluate(size, self.values) for size in shape):
@@ -206,7 +205,7 @@ class ProgramRun:
         self.values["longest"] = max(longest, self.values["longest"])
         return longest >= 0
 
-    def _place(self) -> None:
+    def _place_buffers(self) -> None:
         program, values = self.program, self.values
         self.buffer = np.empty(program.size(values) // SIZE + LINE, np.float32)
         self.attention_work = np.empty(values["longest"] * (4 * program.width + 2), np.float32)
@@ -222,7 +221,7 @@ class ProgramRun:
 
     def forward(self) -> tuple[float, float]:
         """Error and hits. States that the next batch begins with are left where the context says."""
-        for segment in self.program.forward:
+        for segment in self.program.forward_segments:
             self._run(segment)
             if segment.python is not None:
                 segment.python.forward(self)
@@ -236,7 +235,7 @@ class ProgramRun:
 
     def derivatives(self) -> Iterator[tuple[int, Array | DeferredGradient]]:
         """(start in theta, derivative) of each parameter, computed while they are taken."""
-        for segment in self.program.backward:
+        for segment in self.program.backward_segments:
             self._run(segment)
             if segment.python is not None:
                 yield from segment.python.backward(self)

@@ -26,8 +26,8 @@ class PythonCall:
     def __init__(self, operation: Any, inputs: list[Reader], options: dict[str, Reader], outputs: int) -> None:
         self.operation, self.inputs, self.options = operation, inputs, options
         self.outputs: list[Matrix | None] = [None] * outputs  # where kernels read them
-        self.deltas: list[Matrix | None] = []  # of the outputs; empty: it is the error itself
-        self.wanted: list[Matrix | int | None] = []  # by input: where its delta goes, or where a parameter begins
+        self.deltas: list[Matrix | None] = []  # of the outputs; empty: the outputs are the error and its hits
+        self.destinations: list[Matrix | int | None] = []  # by input: where its delta goes, or where a parameter begins
 
     def forward(self, run: Any) -> None:
         given = [read(run) for read in self.inputs]
@@ -47,7 +47,7 @@ class PythonCall:
             slots = [np.ones_like(results[0]), *(None for _ in results[1:])]
         returned = run.closures.pop(id(self))(*slots)
         derivatives = returned if isinstance(returned, tuple) else (returned,)
-        for place, delta in zip(self.wanted, derivatives, strict=False):
+        for place, delta in zip(self.destinations, derivatives, strict=False):
             if isinstance(place, Matrix):
                 value = delta.value() if isinstance(delta, DeferredGradient) else delta
                 run.array(place)[...] = 0 if value is None else value
@@ -107,13 +107,13 @@ class CalledFromPython(Kernel):
         for x in node.inputs:
             if isinstance(x, Parameter) and x.wants_gradient:
                 assert x.slot is not None
-                kept.wanted.append(x.slot.start)
+                kept.destinations.append(x.slot.start)
             elif isinstance(x, Symbol) and x.wants_gradient:
-                kept.wanted.append(w.buffer(x.shape[0], x.shape[1], kept=True))
+                kept.destinations.append(w.buffer(x.shape[0], x.shape[1], kept=True))
             else:
-                kept.wanted.append(None)
-        w.call_python(node, kept, touched + [place for place in kept.wanted if isinstance(place, Matrix)])
-        for x, place in zip(node.inputs, kept.wanted, strict=True):
+                kept.destinations.append(None)
+        w.call_python(node, kept, touched + [place for place in kept.destinations if isinstance(place, Matrix)])
+        for x, place in zip(node.inputs, kept.destinations, strict=True):
             if isinstance(place, Matrix):
                 w.add_delta(x, place)
 

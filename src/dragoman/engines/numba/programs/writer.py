@@ -58,8 +58,9 @@ class Writer:
 
     def call_python(self, node: Node, call: Any, touched: list[Matrix]) -> None:
         """Leave the kernels here to call an operation from Python."""
-        self.steps.append(PythonStep(call, touched))
-        self._python.setdefault(id(node), self.steps[-1])  # type: ignore[arg-type]  # forward comes first
+        step = PythonStep(call, touched)
+        self.steps.append(step)
+        self._python.setdefault(id(node), step)  # forward comes first
 
     # Matrices
 
@@ -78,7 +79,7 @@ class Writer:
         """The matrix of an input: of a symbol, a parameter or a constant."""
         if isinstance(x, Parameter):
             assert x.slot is not None
-            rows, columns = x.shape if len(x.shape) == 2 else (1, x.shape[0])
+            rows, columns = _matrix_shape(x)
             return Matrix(Size.constant(rows), columns, Size.of("&theta") + SIZE * x.slot.start)
         if not isinstance(x, Symbol):
             self.constants.append(x)
@@ -120,10 +121,7 @@ class Writer:
 
     def sums(self, parameter: Parameter | None) -> Matrix | None:
         """A buffer for a derivative that a kernel sums up itself; None without a parameter."""
-        if parameter is None:
-            return None
-        rows, columns = parameter.shape if len(parameter.shape) == 2 else (1, parameter.shape[0])
-        return self.buffer(rows, columns, kept=True)
+        return None if parameter is None else self.buffer(*_matrix_shape(parameter), kept=True)
 
     def summed(self, parameter: Parameter | None, sums: Matrix | None) -> None:
         """The last call has filled the buffer of `sums`."""
@@ -136,3 +134,9 @@ class Writer:
         if isinstance(parameter, Parameter) and parameter.wants_gradient:
             assert parameter.slot is not None
             self.derivatives.append(Derivative(len(self.steps) - 1, parameter.slot.start, make))
+
+
+def _matrix_shape(parameter: Parameter) -> tuple[int, int]:
+    """Of the matrix that kernels take it for."""
+    rows, columns = parameter.shape if len(parameter.shape) == 2 else (1, parameter.shape[0])
+    return rows, columns
