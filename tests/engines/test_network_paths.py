@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ import pytest
 
 from dragoman import Batch, Transformer, TransformerConfiguration
 from dragoman.engines import explain_path, programs
-from dragoman.engines.tracing import Trace
+from dragoman.engines.tracing import BatchKind, Trace, trace_network
+from dragoman.graph import TraceError
 from dragoman.layers import ForwardContext
 from dragoman.loss import CrossEntropy, LogError, LossIndex, MeanSquaredError
 from dragoman.networks import (
@@ -43,7 +45,7 @@ from dragoman.networks.encoder_decoder import RecurrentDecoder
 from dragoman.networks.heads import EncodingNetwork
 from dragoman.networks.stepwise import StepwiseEncoder
 from dragoman.networks.transformer import TransformerDecoder
-from dragoman.operations import DropoutKey
+from dragoman.operations import DropoutKey, activate
 from dragoman.training.workers import Workers
 from tests.engines.test_programs import by_program, check_bits, check_programs, through_the_graph
 from tests.networks.small_networks import POSITIONS, scatter
@@ -150,11 +152,15 @@ SETTINGS: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("settings", "reason"), SETTINGS)
-def test_every_setting_of_a_transformer(numba: None, settings: dict[str, Any], reason: str) -> None:
+def transformer(**settings: Any) -> Any:
     network = scatter(Transformer(TransformerConfiguration(**{**BLOCKS, **VOCABULARIES, **settings})))
     network.theta.values *= 0.5
-    check_path(network, PAIRS, LossIndex(CrossEntropy(0.1)), reason)
+    return network
+
+
+@pytest.mark.parametrize(("settings", "reason"), SETTINGS)
+def test_every_setting_of_a_transformer(numba: None, settings: dict[str, Any], reason: str) -> None:
+    check_path(transformer(**settings), PAIRS, LossIndex(CrossEntropy(0.1)), reason)
 
 
 def test_the_settings_above_are_all_there_are() -> None:
@@ -163,20 +169,22 @@ def test_the_settings_above_are_all_there_are() -> None:
 
 
 POOLINGS = ["mean", "max", "attention", "none", "last"]
+HEADS = [("class_token", False), *((pooling, cells) for pooling in POOLINGS for cells in (False, True))]
 
 
-@pytest.mark.parametrize(
-    ("pooling", "recurrent"), [("class_token", False), *((pooling, cells) for pooling in POOLINGS for cells in (0, 1))]
-)
-def test_every_head_of_an_encoder(numba: None, pooling: str, recurrent: bool) -> None:
-    batch = WINDOWS if pooling == "none" else CLASSES
+def headed(pooling: str, recurrent: bool) -> tuple[Any, Batch]:
     sizes: dict[str, Any] = {"vocabulary": 30, "outputs": 30 if pooling == "none" else 3, "pooling": pooling}
-    network = scatter(
+    network = (
         RecurrentEncoder(RecurrentEncoderConfiguration(**CELLS, **sizes))
         if recurrent
         else Encoder(EncoderConfiguration(**BLOCKS, **sizes, causal=pooling == "last"))
     )
-    check_path(network, batch, LossIndex(), "")
+    return scatter(network), WINDOWS if pooling == "none" else CLASSES
+
+
+@pytest.mark.parametrize(("pooling", "recurrent"), HEADS)
+def test_every_head_of_an_encoder(numba: None, pooling: str, recurrent: bool) -> None:
+    check_path(*headed(pooling, recurrent), LossIndex(), "")
 
 
 @pytest.mark.parametrize("context", ["initial", "every_step"])
@@ -191,13 +199,30 @@ def test_every_direction_of_a_recurrent_translator(
     check_path(network, PAIRS, LossIndex(), "")
 
 
-@pytest.mark.parametrize(
-    ("outputs", "targets"), [(1, [0, 1, 1]), (4, [[0, 1, 1, 0], [1, 0, 0, 0], [0, 0, 1, 1]])], ids=["binary", "several"]
-)
-def test_the_log_error_and_its_hits(numba: None, outputs: int, targets: Any) -> None:
-    sizes: dict[str, Any] = {"vocabulary": 30, "outputs": outputs, "output_activation": "logistic"}
-    network = scatter(Encoder(EncoderConfiguration(**BLOCKS, **sizes)))
-    check_path(network, with_targets(TEXTS, targets), LossIndex(LogError()), "")
+class Logistic(Perceptrons):
+    """A network of a user, which applies the logistic function itself."""
+
+    def __call__(self, batch: Batch, run: ForwardContext | None = None) -> Any:
+        return activate(super().__call__(batch, run), activation="logistic")
+
+
+REALS = RNG.normal(size=(3, 3)).astype(np.float32)
+OWN = PerceptronsConfiguration(depths=(3, 8, 4))
+SEVERAL = [[0, 1, 1, 0], [1, 0, 0, 0], [0, 0, 1, 1]]
+ENCODER: dict[str, Any] = {**BLOCKS, "vocabulary": 30, "output_activation": "logistic"}
+# by their names: a class, its configuration, a batch, an error
+ERRORS: dict[str, tuple[Any, Any, Batch, Any]] = {
+    "binary": (Encoder, EncoderConfiguration(outputs=1, **ENCODER), with_targets(TEXTS, [0, 1, 1]), LogError()),
+    "several": (Encoder, EncoderConfiguration(outputs=4, **ENCODER), with_targets(TEXTS, SEVERAL), LogError()),
+    "of outputs": (Logistic, OWN, Batch.rows(REALS, np.array(SEVERAL)), LogError()),
+    "of logits": (Perceptrons, OWN, Batch.rows(REALS, np.array([0, 3, 2])), CrossEntropy(0.1)),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors_and_their_hits(numba: None, name: str) -> None:
+    network, configuration, batch, error = ERRORS[name]
+    check_path(scatter(network(configuration)), batch, LossIndex(error), "")
 
 
 ROWS = Batch.rows(RNG.normal(size=(5, 3)).astype(np.float32), RNG.normal(size=(5, 2)))
@@ -224,7 +249,7 @@ DOCUMENTS: list[tuple[Any, Any, Batch, Any, str]] = [
         RecurrentNetworkConfiguration(inputs=30, units=8, outputs=30),
         WINDOWS,
         CrossEntropy(),
-        "to be found",
+        f"RecurrentNetwork.rows: .size needs the values of 'labels', {ONLY_A_BATCH}",
     ),
 ]
 
@@ -249,17 +274,34 @@ def test_every_network_of_the_project_is_in_the_tables() -> None:
     assert networks - bases == tried
 
 
-def test_every_kernel_is_that_of_a_network(numba: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What no network of the project uses is not tested by it either."""
-    used = set()
-    note = Trace.record
-    monkeypatch.setattr(
-        Trace, "record", lambda self, operation, *given: used.add(operation.name) or note(self, operation, *given)
-    )
+def cases() -> Iterator[tuple[Any, Batch, Any]]:
+    """Network, batch and error of the tests above."""
     for kind, name in ALL:
-        _, _, batch, error = KINDS[kind]
-        by_program(built(kind, name), batch, CONTEXT, LossIndex(error))
-    assert used >= programs.PROGRAM_ENGINES["numba"].kernels.keys()
+        yield built(kind, name), *KINDS[kind][2:]
+    for settings, _ in SETTINGS:
+        yield transformer(**settings), PAIRS, CrossEntropy(0.1)
+    for head in HEADS:
+        yield *headed(*head), CrossEntropy()
+    for network, configuration, batch, error in ERRORS.values():
+        yield network(configuration), batch, error
+
+
+def test_every_kernel_is_tested_above(numba: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    traced = set()
+    kernels = programs.PROGRAM_ENGINES["numba"].kernels
+    note = Trace.record
+
+    def record(self: Trace, operation: Any, *given: Any) -> Any:
+        traced.add(operation.name)
+        return note(self, operation, *given)
+
+    monkeypatch.setattr(Trace, "record", record)
+    for network, batch, error in cases():
+        forward, kind = LossIndex(error).error_and_hits, BatchKind.of(batch)
+        arrays = [array for each in programs.programs_of(network).arrays.values() for array in each]
+        with suppress(TraceError):
+            trace_network(kernels, arrays, forward, network, kind, CONTEXT, divided=False)
+    assert traced >= kernels.keys()
 
 
 @pytest.mark.parametrize("cell", ["rnn", "lstm", "gru"])

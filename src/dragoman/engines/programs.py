@@ -235,7 +235,7 @@ def _trace(engine: Engine, forward: Forward, network: Any, kind: BatchKind, cont
     """The trace of a network; raises TraceError if the network seems to depend on more than what is traced."""
     arrays = programs_of(network).arrays
     known = [array for each in arrays.values() for array in each]
-    drawn = random.getstate(), np.random.get_state()[1:3]  # noqa: NPY002  # what a network may draw from
+    drawn = _random_state()
     attributes = [(name, vars(layer), dict(vars(layer))) for name, layer in layers_of(network)]
     try:
         trace = trace_network(engine.kernels, known, forward, network, kind, context, divided)
@@ -243,7 +243,7 @@ def _trace(engine: Engine, forward: Forward, network: Any, kind: BatchKind, cont
         kept = [name for each in attributes for name in _forget_symbols(*each)]
     if kept:
         raise TraceError(f"it keeps {kept[0]}, which it computes")
-    if drawn[0] != random.getstate() or not all(map(np.array_equal, drawn[1], np.random.get_state()[1:3])):  # noqa: NPY002
+    if drawn != _random_state():
         raise TraceError("it draws random numbers that are not those of the step")
     unread = [
         name for name, each in arrays.items() if any(array.size and id(array) not in trace.read for array in each)
@@ -251,6 +251,12 @@ def _trace(engine: Engine, forward: Forward, network: Any, kind: BatchKind, cont
     if unread:
         raise TraceError(f"{unread[0]} is an array that no operation reads, so its values may decide something else")
     return trace
+
+
+def _random_state() -> Any:
+    """Of the generators that a network may draw from without holding one."""
+    _, keys, *rest = np.random.get_state(legacy=True)  # noqa: NPY002
+    return random.getstate(), np.asarray(keys).tobytes(), rest
 
 
 def _forget_symbols(prefix: str, attributes: dict[str, Any], before: dict[str, Any]) -> list[str]:
@@ -373,9 +379,10 @@ def graph_reason(network: Any, engine: str, batch: Any = None) -> str:
     reason = programs_engine.reason(network) or programs_of(network).reason
     if reason:
         return reason
-    inputs = getattr(getattr(network, "configuration", None), "inputs", None) or 1
-    source = BatchKind(target_shape=None, weighted=False)
-    usual = BatchKind(), BatchKind(source=source), BatchKind(real=True, row_shape=(inputs,))
+    inputs = getattr(getattr(network, "configuration", None), "inputs", None)
+    usual = [BatchKind(), BatchKind(source=BatchKind(target_shape=None, weighted=False))]
+    if inputs:
+        usual.insert(0, BatchKind(real=True, row_shape=(inputs,)))
     context = _Context(SymbolicKey())
     for kind in usual if batch is None else (BatchKind.of(batch),):
         try:

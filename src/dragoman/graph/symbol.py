@@ -159,7 +159,7 @@ class Symbol(Tensor):
         raise self._error("float()")
 
     def __getattr__(self, name: str) -> Any:
-        raise self._error(f".{name}")
+        raise self._error("an array" if name.startswith("__array") else f".{name}")
 
     def __repr__(self) -> str:
         return f"Symbol({self.name!r}, {self.sizes})"
