@@ -103,9 +103,7 @@ def test_silent_and_half_closed_connections_harm_nobody(server: Served) -> None:
     idle = [socket.create_connection((host, int(port))) for _ in range(60)]
     try:
         idle[0].sendall(b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Le")  # half a header
-        _wait(lambda: httpx.get(f"{server.url}/health").status_code == 503)  # a busy machine takes a while to accept
-        refused = httpx.get(f"{server.url}/health")
-        assert refused.status_code == 503
+        refused = _wait(lambda: _turned_away(server))  # a busy machine takes a while to accept
         assert "too many connections" in refused.json()["error"]
         idle[1].shutdown(socket.SHUT_WR)
         idle[1].settimeout(10)
@@ -114,6 +112,11 @@ def test_silent_and_half_closed_connections_harm_nobody(server: Served) -> None:
         for connection in idle:
             connection.close()
     _wait(lambda: httpx.get(f"{server.url}/health").status_code == 200)
+
+
+def _turned_away(server: Served) -> httpx.Response | None:
+    answer = httpx.get(f"{server.url}/health")
+    return answer if answer.status_code == 503 else None
 
 
 @pytest.mark.parametrize("raw", [b"nonsense\r\n\r\n", b"\x00\xff" * 100 + b"\r\n\r\n"])
@@ -196,12 +199,13 @@ def test_the_command_of_the_systemd_unit_serves(model: Path, expected: str) -> N
         assert server.translate(TEXT).json() == {"translatedText": expected}
 
 
-def _wait(condition: Any, seconds: float = 30) -> None:
+def _wait(condition: Any, seconds: float = 30) -> Any:
+    """What a condition returns when it is met."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         try:
-            if condition():
-                return
+            if met := condition():
+                return met
         except (httpx.TransportError, KeyError):
             pass
         time.sleep(0.05)
