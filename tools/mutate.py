@@ -73,6 +73,7 @@ GROUPS: dict[str, list[tuple[str, str]]] = {
             for path in (
                 "engines/numba/programs",
                 "engines/numba/ops/programs.py",
+                "engines/comparison.py",
                 "engines/programs.py",
                 "engines/snapshots.py",
                 "engines/tracing.py",

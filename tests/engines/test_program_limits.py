@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from dragoman import Batch, Transformer
-from dragoman.engines import explain_path, programs
+from dragoman.engines import comparison, explain_path, programs
 from dragoman.engines.numba.programs import kernels
 from dragoman.engines.numba.programs.program import ProgramRun
 from dragoman.errors import DragomanWarning, LabelError, ShapeError
@@ -199,12 +199,12 @@ def test_a_batch_that_shows_nothing_verifies_nothing(
 def test_differences_that_rounding_explains_must_show_twice(numba: None, monkeypatch: pytest.MonkeyPatch) -> None:
     network, pairs = made(), batch(30)
     for found, verified in (
-        ([programs.Comparison("a little", certain=False), programs.Comparison()], True),
-        ([programs.Comparison("a little", certain=False)] * 2, False),
-        ([programs.Comparison("much", certain=True)], False),
+        ([comparison.Comparison("a little", certain=False), comparison.Comparison()], True),
+        ([comparison.Comparison("a little", certain=False)] * 2, False),
+        ([comparison.Comparison("much", certain=True)], False),
     ):
         left = iter(found)
-        monkeypatch.setattr(programs, "_compare", lambda *_, left=left: next(left))
+        monkeypatch.setattr(comparison, "_compare_sequences", lambda *_, left=left: next(left))
         programs._networks.pop(network, None)
         if verified:
             assert by_program(network, pairs) is not None
@@ -312,13 +312,13 @@ def test_a_network_that_refers_to_itself_is_not_kept_alive(numba: None) -> None:
 
 def test_a_fitted_network_is_not_taken_for_a_wrong_one(numba: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its error is mostly rounding, on which kernels and definitions need not agree: another batch is compared."""
-    monkeypatch.setattr(programs, "DERIVATIVE_TOLERANCE", 0.0)
-    monkeypatch.setattr(programs, "GRADIENT_TOLERANCE", 0.0)  # they never agree
+    monkeypatch.setattr(comparison, "DERIVATIVE_TOLERANCE", 0.0)
+    monkeypatch.setattr(comparison, "GRADIENT_TOLERANCE", 0.0)  # they never agree
     rng = np.random.default_rng(0)
     fitted = Batch(rng.normal(size=(9, 5)), np.array([0, 4, 9]), np.array([2, 2]), per="sample")
     network = Encoder(EncoderConfiguration(inputs=5, outputs=3, depth=32, heads=2))
     value_of(network.output.biases)[:] = [0, 0, 16.5]
-    assert LossIndex().differentiate(network, fitted)[0].error < programs.FITTED
+    assert LossIndex().differentiate(network, fitted)[0].error < comparison.FITTED
     with pytest.warns(DragomanWarning, match="kernels and definitions disagree"):
         LossIndex().differentiate(network, dataclasses.replace(fitted, targets=np.array([0, 2])))
     programs._networks.pop(network)
@@ -346,3 +346,16 @@ def test_kernels_that_fail_are_reported(numba: None, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(ProgramRun, "forward", fail)
     with pytest.warns(DragomanWarning, match=r"kernels fail where definitions do not .*IndexError: out of a buffer"):
         assert by_program(made(), batch()) is None
+
+
+def test_long_sequences_are_compared_without_the_definitions(numba: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Attention needs memory that is quadratic in their length there."""
+
+    def refuse() -> Any:
+        raise MemoryError
+
+    monkeypatch.setattr(comparison, "definitions", refuse)
+    with pytest.raises(MemoryError):
+        by_program(made(), batch())
+    monkeypatch.setattr(comparison, "MOST_ROWS_DEFINED", 1)
+    check_bits(made(), batch())

@@ -7,15 +7,11 @@ no kernel for an operation, or the network needs values of the batch, the graph 
 
 from __future__ import annotations
 
-import copy
-import dataclasses
 import math
 import random
 import threading
-import traceback
 import warnings
 from collections.abc import Callable, Hashable, Iterable
-from contextlib import nullcontext
 from dataclasses import dataclass
 from types import NoneType
 from typing import Any, NamedTuple
@@ -25,6 +21,7 @@ import numpy as np
 
 from dragoman import operations
 from dragoman.batch import Batch
+from dragoman.engines.comparison import compare, start_of
 from dragoman.engines.snapshots import (
     Snapshot,
     contents,
@@ -34,23 +31,15 @@ from dragoman.engines.snapshots import (
     is_known_by_fields,
     layers_of,
 )
-from dragoman.engines.tracing import SYMBOLIC, BatchKind, SymbolicKey, Trace, trace_network
+from dragoman.engines.tracing import SYMBOLIC, BatchKind, SymbolicKey, Trace, explained, trace_network
 from dragoman.errors import DragomanWarning, ShapeError
-from dragoman.graph import Array, DeferredGradient, Parameter, TraceError, backpropagate, current_engine
-from dragoman.graph.operation import definitions
+from dragoman.graph import Array, DeferredGradient, Parameter, TraceError, current_engine
 
 CONTEXT_OPTIONS = {"noise", "maps", "carried"}  # of layers.ForwardContext
 NOISES = NoneType, operations.DropoutKey
-LOWER_PACKAGES = ("dragoman.engines", "dragoman.graph", "dragoman.operations")  # of networks and layers
 MOST_READ = MOST_MADE = 32  # a network, or an error, that changes with every step is not traced again each time
-ROWS_COMPARED = 32  # of the first batch of a program, which runs both ways
-MOST_ROWS_DEFINED = 1024  # of longer sequences the definitions of attention take too much memory: the graph is compared
 MOST_TRIES = 32
 NOTHING_TO_COMPARE = f"its first {MOST_TRIES} batches had no gradient to compare"
-ERROR_TOLERANCE, ROUNDING = 1e-4, 1e-6  # of the error: relative, and absolute
-FITTED = 1e-5  # an error below it is mostly rounding, and so is its gradient
-DERIVATIVE_TOLERANCE, GRADIENT_TOLERANCE = 0.02, 1e-5  # of a derivative: relative to its norm, and to the gradient's
-KINK = 0.3  # of a derivative, relative to its norm: a unit of ReLU on the other side of its kink changes less
 
 Forward = Callable[[Any, Any, Any, Any], tuple[Any, Any]]
 Derivatives = Iterable[tuple[Parameter, Array | DeferredGradient]]
@@ -83,7 +72,7 @@ class Programs:
     def __init__(self, network: Any, times_read: int = 1) -> None:
         self.lock = threading.Lock()
         self.made: dict[Any, Made] = {}
-        self.parameters = {_start(parameter): parameter for parameter in network.theta.parameters}
+        self.parameters = {start_of(parameter): parameter for parameter in network.theta.parameters}
         self.times_read = times_read
         self._flags = _flags(network)
         self._snapshots = [Snapshot(name, layer) for name, layer in layers_of(network)]
@@ -118,11 +107,6 @@ def _flags(network: Any) -> tuple[Any, ...]:
     """Which parameters are frozen, and the type and address of theta, which is the network's own."""
     theta = network.theta
     return type(network), id(theta), theta.values.dtype, *(parameter.frozen for parameter in theta.parameters)
-
-
-def _start(parameter: Parameter) -> int:
-    assert parameter.slot is not None
-    return int(parameter.slot.start)
 
 
 _networks: WeakKeyDictionary[Any, Programs] = WeakKeyDictionary()
@@ -228,7 +212,7 @@ def _make(this: Pass, kind: BatchKind) -> Made:
         divided = this.total is not None
         return Made(this.engine.make(_trace(this.engine, this.forward, this.network, kind, this.context, divided)))
     except Exception as exception:  # a network may do anything with symbols; if something is wrong, the graph says what
-        return Made(reason=_explained(exception))
+        return Made(reason=explained(exception))
 
 
 def _trace(engine: Engine, forward: Forward, network: Any, kind: BatchKind, context: Any, divided: bool) -> Trace:
@@ -271,87 +255,15 @@ def _forget_symbols(prefix: str, attributes: dict[str, Any], before: dict[str, A
 
 
 def _verify(this: Pass, made: Made) -> Made:
-    """Compare a program with the definitions on some sequences of the batch.
-
-    A unit whose input is next to the kink of ReLU may be on either side of it, which changes derivatives a little. So
-    where derivatives differ by little, other sequences must differ too.
-    """
-    reason = ""
-    for some in _some_sequences(this.batch):
-        found = _compare(this, made.program, some)
-        if found is None:
-            return made._replace(tries=made.tries + 1, reason="" if made.tries < MOST_TRIES else NOTHING_TO_COMPARE)
-        if not found.reason:
-            return made._replace(verified=True)
-        reason = found.reason
-        if found.certain:
-            break
+    """The program after it has been compared with the definitions on some sequences of the batch."""
+    found = compare(this, made.program)
+    if found is None:
+        return made._replace(tries=made.tries + 1, reason="" if made.tries < MOST_TRIES else NOTHING_TO_COMPARE)
+    if not found.reason:
+        return made._replace(verified=True)
     advice = "this network is trained through the graph, which is right but slower; please report this as a bug"
-    warnings.warn(f"{reason}; {advice}", DragomanWarning, stacklevel=2)
-    return Made(reason=reason)
-
-
-class Comparison(NamedTuple):
-    """What a program and the definitions do not agree on; empty if they agree on everything.
-
-    certain  whether rounding cannot be the reason
-    """
-
-    reason: str = ""
-    certain: bool = True
-
-
-def _compare(this: Pass, program: Any, batch: Batch) -> Comparison | None:
-    """Compare a program with the definitions; None if there is nothing to compare."""
-    network, context, total = this.network, this.context, this.total
-    run = this.start(program, batch, _with_own_states(context))
-    if not run.fits:
-        return None
-    trained = [parameter for parameter in network.theta.parameters if not parameter.frozen]
-    is_short = int(np.diff(batch.offsets).max()) <= MOST_ROWS_DEFINED
-    with definitions() if is_short else nullcontext(), np.errstate(all="ignore"):
-        error, _ = this.forward(network, batch, _with_own_states(context), total)
-        expected = backpropagate(error, trained)
-    norms = [_norm(array) for array in expected]
-    gradient_norm = math.hypot(*norms)
-    if not gradient_norm:
-        return None
-    differences = dict(zip(map(_start, trained), expected, strict=True))
-    try:
-        value, _ = run.forward()
-        for start, delta in run.derivatives():  # in place: saves memory
-            differences[start] -= delta.value() if isinstance(delta, DeferredGradient) else delta
-    except MemoryError:
-        raise
-    except Exception as exception:
-        return Comparison(f"kernels fail where definitions do not ({_explained(exception)})")
-    found = Comparison()
-    if not math.isclose(float(error), value, rel_tol=ERROR_TOLERANCE, abs_tol=ROUNDING):
-        found = Comparison(f"kernels and definitions disagree on the error: {value:g} and {float(error):g}")
-    for parameter, norm in zip(trained, norms, strict=True):
-        difference = _norm(differences[_start(parameter)])
-        if not found.reason and not difference <= DERIVATIVE_TOLERANCE * norm + GRADIENT_TOLERANCE * gradient_norm:
-            name = next(name for name, each in network.named_parameters() if each is parameter)
-            reason = f"kernels and definitions disagree on the derivative of {name}"
-            found = Comparison(reason, certain=not difference <= KINK * norm)
-    return None if found.reason and abs(float(error)) < FITTED else found
-
-
-def _norm(array: Array) -> float:
-    with np.errstate(over="ignore"):  # kernels may have left anything
-        return float(np.linalg.norm(array))
-
-
-def _with_own_states(context: Any) -> Any:
-    """The context of a pass that nothing follows: it leaves no states to the next batch."""
-    return context if context.carried is None else dataclasses.replace(context, carried=copy.deepcopy(context.carried))
-
-
-def _some_sequences(batch: Batch) -> list[Batch]:
-    """The first sequences of a batch, and the last ones if they are others: enough for a comparison, and no more."""
-    count = min(len(batch), int(np.searchsorted(batch.offsets, ROWS_COMPARED)))
-    first, last = batch.between(0, count), batch.between(len(batch) - count, len(batch))
-    return [first] if count == len(batch) else [first, last]
+    warnings.warn(f"{found.reason}; {advice}", DragomanWarning, stacklevel=2)
+    return Made(reason=found.reason)
 
 
 @dataclass(frozen=True)
@@ -390,7 +302,7 @@ def graph_reason(network: Any, engine: str, batch: Any = None) -> str:
         except ShapeError:  # such a network reads other batches
             continue
         except Exception as exception:
-            return _explained(exception)
+            return explained(exception)
         return ""
     return "it reads batches of another kind"
 
@@ -402,11 +314,3 @@ def _some_error(network: Any, batch: Any, run: Any, total: Any) -> tuple[Any, An
     return operations.linear_cross_entropy(
         x, layer.weights, layer.biases, targets=batch.targets, transposed=layer.transposed
     )
-
-
-def _explained(exception: Exception) -> str:
-    """What the network did that cannot be traced, and where."""
-    message = str(exception) if isinstance(exception, TraceError) else f"{type(exception).__name__}: {exception}"
-    frames = traceback.walk_tb(exception.__traceback__)
-    own = [frame.f_code for frame, _ in frames if not frame.f_globals.get("__name__", "").startswith(LOWER_PACKAGES)]
-    return f"{own[-1].co_qualname}: {message}" if own else message

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import traceback
 from collections.abc import Callable, Sequence
 from numbers import Number
 from types import NoneType
@@ -18,6 +19,7 @@ from dragoman.graph.symbol import Size, Symbol, TraceError
 
 REAL, INTEGER = np.dtype(np.float32), np.dtype(np.int64)
 SEQUENCES = Size.of("sequences")
+LOWER_PACKAGES = ("dragoman.engines", "dragoman.graph", "dragoman.operations")  # of networks and layers
 
 
 class SymbolicDropout(NamedTuple):
@@ -250,3 +252,11 @@ def trace_network(
     if trace.error.shape != () or not isinstance(trace.hits, Symbol | Number):
         raise TraceError("the error and its hits are not numbers")
     return trace
+
+
+def explained(exception: Exception) -> str:
+    """What the network did that cannot be traced, and where."""
+    message = str(exception) if isinstance(exception, TraceError) else f"{type(exception).__name__}: {exception}"
+    frames = traceback.walk_tb(exception.__traceback__)
+    own = [frame.f_code for frame, _ in frames if not frame.f_globals.get("__name__", "").startswith(LOWER_PACKAGES)]
+    return f"{own[-1].co_qualname}: {message}" if own else message

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -22,21 +23,21 @@ Shapes = list[tuple[Any, ...]]
 KERNELS: dict[str, Kernel] = {}
 
 
-class Kernel:
+class Kernel(ABC):
     """How a program computes an operation. `shapes` is that of tracing.Kernel."""
 
     options: frozenset[str] = frozenset()
 
-    def shapes(self, node: Node) -> Shapes:
-        raise NotImplementedError
+    @abstractmethod
+    def shapes(self, node: Node) -> Shapes: ...
 
+    @abstractmethod
     def forward(self, w: Writer, node: Node) -> Any:
         """Write the calls of the forward pass; returns what `backward` needs."""
-        raise NotImplementedError
 
+    @abstractmethod
     def backward(self, w: Writer, node: Node, kept: Any, deltas: list[Matrix | None]) -> None:
         """Write the calls of the backward pass, and note the derivatives of parameters."""
-        raise NotImplementedError
 
 
 def kernel(name: str, *options: str) -> Any:
