@@ -24,7 +24,7 @@ import numpy as np
 from dragoman.bench.contenders import Ours
 from dragoman.bench.preparation import prepare_steps
 from dragoman.bench.sentences import Sentences
-from dragoman.bench.workloads import SIZES, TRAINING, new_network
+from dragoman.bench.workloads import TRAINING, Settings, new_network
 from dragoman.engines import programs
 from dragoman.engines.numba.gemm import gemm
 
@@ -41,7 +41,7 @@ WAYS: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
 
 
 def measure(what: str, preset: str, name: str, rounds: int, threads: int | None, work: Path) -> str:
-    size, workload = SIZES[preset], TRAINING[name]
+    size, workload = Settings().size(preset), TRAINING[name]
     batches = Sentences().batches(workload, size)
     material = prepare_steps(work / f"{preset}-{name}", new_network(workload, size), batches, workload.smoothing)
     contender = Ours(material, threads)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -325,6 +326,15 @@ def test_help_and_document_name_every_workload_and_contender() -> None:
         assert f"`{name}`" in document, name
     for option in re.findall(r"--[a-z]+", document):
         assert option in shown, option
+
+
+def test_two_ways_are_compared_in_one_process() -> None:
+    script = Path(__file__).parents[2] / "benchmarks" / "alternatives.py"
+    command = [sys.executable, str(script), "programs", "--presets", "tiny", "--rounds", "1", "--threads", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "DRAGOMAN_ENGINE": "numba"})
+    assert re.fullmatch(r"tiny, equal: [\d.]+ \([\d.]+ to [\d.]+\), least [\d.]+; a step [\d.]+ ms\n", done.stdout), (
+        done
+    )
 
 
 def test_a_busy_machine_is_told_beside_the_tables(results: Results) -> None:

@@ -12,11 +12,11 @@ import numpy as np
 
 from dragoman.batch import Batch
 from dragoman.engines.tracing import explained
-from dragoman.graph import Array, DeferredGradient, Parameter, backpropagate
+from dragoman.graph import Array, DeferredGradient, backpropagate
 from dragoman.graph.operation import definitions
 
 if TYPE_CHECKING:
-    from dragoman.engines.programs import Pass
+    from dragoman.engines.programs import TrainingPass
 
 ROWS_COMPARED = 32  # of the first batch of a program, which runs both ways
 MOST_ROWS_DEFINED = 1024  # of longer sequences the definitions of attention take too much memory: the graph is compared
@@ -36,36 +36,36 @@ class Comparison(NamedTuple):
     certain: bool = True
 
 
-def compare(this: Pass, program: Any) -> Comparison | None:
+def compare(training_pass: TrainingPass, program: Any) -> Comparison | None:
     """Compare a program with the definitions on some sequences of a batch; None if there is nothing to compare.
 
     A unit whose input is next to the kink of ReLU may be on either side of it, which changes derivatives a little. So
     where derivatives differ by little, other sequences must differ too.
     """
     found = None
-    for some in _some_sequences(this.batch):
-        found = _compare_sequences(this, program, some)
+    for some in _some_sequences(training_pass.batch):
+        found = _compare_sequences(training_pass, program, some)
         if found is None or not found.reason or found.certain:
             break
     return found
 
 
-def _compare_sequences(this: Pass, program: Any, batch: Batch) -> Comparison | None:
+def _compare_sequences(training_pass: TrainingPass, program: Any, batch: Batch) -> Comparison | None:
     """The same on all sequences of a batch."""
-    network, context, total = this.network, this.context, this.total
-    run = this.start(program, batch, _with_own_states(context))
+    network, context, total = training_pass.network, training_pass.context, training_pass.total
+    run = training_pass.start(program, batch, _with_own_states(context))
     if not run.fits:
         return None
     trained = [parameter for parameter in network.theta.parameters if not parameter.frozen]
     is_short = max(int(rows.lengths.max()) for rows in (batch, batch.source or batch)) <= MOST_ROWS_DEFINED
     with definitions() if is_short else nullcontext(), np.errstate(all="ignore"):
-        error, _ = this.forward(network, batch, _with_own_states(context), total)
+        error, _ = training_pass.forward(network, batch, _with_own_states(context), total)
         expected = backpropagate(error, trained)
     norms = [_norm(array) for array in expected]
     gradient_norm = math.hypot(*norms)
     if not gradient_norm:
         return None
-    differences = dict(zip(map(start_of, trained), expected, strict=True))
+    differences = {parameter.start: array for parameter, array in zip(trained, expected, strict=True)}
     try:
         value, _ = run.forward()
         for start, delta in run.derivatives():  # in place: saves memory
@@ -78,18 +78,12 @@ def _compare_sequences(this: Pass, program: Any, batch: Batch) -> Comparison | N
     if not math.isclose(float(error), value, rel_tol=ERROR_TOLERANCE, abs_tol=ROUNDING):
         found = Comparison(f"kernels and definitions disagree on the error: {value:g} and {float(error):g}")
     for parameter, norm in zip(trained, norms, strict=True):
-        difference = _norm(differences[start_of(parameter)])
+        difference = _norm(differences[parameter.start])
         if not found.reason and not difference <= DERIVATIVE_TOLERANCE * norm + GRADIENT_TOLERANCE * gradient_norm:
             name = next(name for name, each in network.named_parameters() if each is parameter)
             reason = f"kernels and definitions disagree on the derivative of {name}"
             found = Comparison(reason, certain=not difference <= KINK * norm)
     return None if found.reason and abs(float(error)) < FITTED else found
-
-
-def start_of(parameter: Parameter) -> int:
-    """Where a parameter begins in theta."""
-    assert parameter.slot is not None
-    return int(parameter.slot.start)
 
 
 def _norm(array: Array) -> float:

@@ -21,7 +21,7 @@ import numpy as np
 
 from dragoman import operations
 from dragoman.batch import Batch
-from dragoman.engines.comparison import compare, start_of
+from dragoman.engines.comparison import compare
 from dragoman.engines.snapshots import (
     Snapshot,
     contents,
@@ -72,7 +72,7 @@ class Programs:
     def __init__(self, network: Any, times_read: int = 1) -> None:
         self.lock = threading.Lock()
         self.made: dict[Any, Made] = {}
-        self.parameters = {start_of(parameter): parameter for parameter in network.theta.parameters}
+        self.parameters = {parameter.start: parameter for parameter in network.theta.parameters}
         self.times_read = times_read
         self._flags = _flags(network)
         self._snapshots = [Snapshot(name, layer) for name, layer in layers_of(network)]
@@ -142,11 +142,11 @@ def differentiate(
     programs = programs_of(network)
     if programs.reason:
         return None
-    this = Pass(engine, programs, forward, network, batch, context, total)
-    program = _program(this, error_function)
+    training_pass = TrainingPass(engine, programs, forward, network, batch, context, total)
+    program = _program(training_pass, error_function)
     if program is None:
         return None
-    run = this.start(program, batch, context)
+    run = training_pass.start(program, batch, context)
     if not run.fits:
         return None
     error, hits = run.forward()
@@ -159,7 +159,7 @@ def _can_be_kept(network: Any) -> bool:
     return isinstance(network, Hashable) and hasattr(network, "__weakref__") and hasattr(network, "__dict__")
 
 
-class Pass(NamedTuple):
+class TrainingPass(NamedTuple):
     """What is to be differentiated."""
 
     engine: Engine
@@ -188,29 +188,46 @@ class Made(NamedTuple):
     tries: int = 0
 
 
-def _program(this: Pass, error_function: Any) -> Any:
+def _program(training_pass: TrainingPass, error_function: Any) -> Any:
     """The program for such a batch, compared with the definitions when it is new; None: there is none."""
-    context, made, kind = this.context, this.programs.made, BatchKind.of(this.batch)
-    given = type(context), context.noise is None, context.carried is None, this.total is None, type(this.batch)
-    key = this.engine.key(), type(error_function), tuple(fields_of(error_function).values()), kind, given
+    context, made, kind = training_pass.context, training_pass.programs.made, BatchKind.of(training_pass.batch)
+    given = (
+        type(context),
+        context.noise is None,
+        context.carried is None,
+        training_pass.total is None,
+        type(training_pass.batch),
+    )
+    key = training_pass.engine.key(), type(error_function), tuple(fields_of(error_function).values()), kind, given
     found = made.get(key)
     if found is None or not (found.verified or found.reason):
-        with this.programs.lock:  # other shards wait
+        with training_pass.programs.lock:  # other shards wait
             found = made.get(key)
             if found is None and len(made) >= MOST_MADE:
                 return None
             if found is None:
-                found = _make(this, kind)
+                found = _make(training_pass, kind)
             if not (found.verified or found.reason):
-                found = _verify(this, found)
+                found = _verify(training_pass, found)
             made[key] = found
     return found.program if found.verified else None
 
 
-def _make(this: Pass, kind: BatchKind) -> Made:
+def _make(training_pass: TrainingPass, kind: BatchKind) -> Made:
     try:
-        divided = this.total is not None
-        return Made(this.engine.make(_trace(this.engine, this.forward, this.network, kind, this.context, divided)))
+        divided = training_pass.total is not None
+        return Made(
+            training_pass.engine.make(
+                _trace(
+                    training_pass.engine,
+                    training_pass.forward,
+                    training_pass.network,
+                    kind,
+                    training_pass.context,
+                    divided,
+                )
+            )
+        )
     except Exception as exception:  # a network may do anything with symbols; if something is wrong, the graph says what
         return Made(reason=explained(exception))
 
@@ -254,11 +271,11 @@ def _forget_symbols(prefix: str, attributes: dict[str, Any], before: dict[str, A
     return [prefix + name for name in kept]
 
 
-def _verify(this: Pass, made: Made) -> Made:
+def _verify(training_pass: TrainingPass, made: Made) -> Made:
     """The program after it has been compared with the definitions on some sequences of the batch."""
-    found = compare(this, made.program)
+    found = compare(training_pass, made.program)
     if found is None:
-        return made._replace(tries=made.tries + 1, reason="" if made.tries < MOST_TRIES else NOTHING_TO_COMPARE)
+        return made._replace(tries=made.tries + 1, reason="" if made.tries + 1 < MOST_TRIES else NOTHING_TO_COMPARE)
     if not found.reason:
         return made._replace(verified=True)
     advice = "this network is trained through the graph, which is right but slower; please report this as a bug"

@@ -329,5 +329,5 @@ def _put(row: Array, column: Any, weights: Any, biases: Any) -> None:
     row[column], row[column + 1] = _start(weights), _start(biases)
 
 
-def _start(parameter: Any) -> int:
-    return int(columns.ABSENT) if parameter is None else int(parameter.slot.start)
+def _start(parameter: Parameter | None) -> int:
+    return int(columns.ABSENT) if parameter is None else parameter.start

@@ -147,6 +147,12 @@ class Parameter(Tensor):
     def wants_gradient(self) -> bool:
         return not self.frozen
 
+    @property
+    def start(self) -> int:
+        """Where it begins in theta."""
+        assert self.slot is not None
+        return int(self.slot.start)
+
     def split(self, name: str, vector: Array | None = None) -> list[tuple[str, Array]]:
         """The published parameters inside this one, as views of its value (or of `vector`, of the same shape).
 

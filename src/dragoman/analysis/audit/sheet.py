@@ -60,18 +60,18 @@ class Example:
         assert isinstance(logits, Tensor)
         return logits
 
-    def error_and_hits(self) -> Value:
+    def recorded_error(self) -> Value:
         targets = np.array([TARGET])
         error, _ = cross_entropy(self.logits(), targets=targets, smoothing=SMOOTHING, total=self.total)
         return error
 
     def error(self) -> float:
-        return float(self.error_and_hits())
+        return float(self.recorded_error())
 
     def back_propagated(self) -> dict[str, Array]:
         """The gradient of the network by Algorithm 4.10, under the sheet's names"""
         theta = self.network.theta
-        gradient = backpropagate(self.error_and_hits(), theta)
+        gradient = backpropagate(self.recorded_error(), theta)
         parts = [p.split(name, theta.view(gradient, p)) for name, p in self.network.named_parameters()]
         return {name: part for split in parts for name, part in split}
 

@@ -78,8 +78,7 @@ class CalledFromPython(Kernel):
     @staticmethod
     def _reader(w: Writer, touched: list[Matrix], x: Any) -> Reader:
         if isinstance(x, Parameter):
-            assert x.slot is not None
-            start = x.slot.start
+            start = x.start
             return lambda run: run.parameters[start].value
         if isinstance(x, Symbol) and x.node is not None:
             matrix = w.matrix(x)
@@ -106,8 +105,7 @@ class CalledFromPython(Kernel):
             delta.kept = True
         for x in node.inputs:
             if isinstance(x, Parameter) and x.wants_gradient:
-                assert x.slot is not None
-                kept.destinations.append(x.slot.start)
+                kept.destinations.append(x.start)
             elif isinstance(x, Symbol) and x.wants_gradient:
                 kept.destinations.append(w.buffer(x.shape[0], x.shape[1], kept=True))
             else:

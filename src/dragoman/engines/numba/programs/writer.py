@@ -78,9 +78,8 @@ class Writer:
     def matrix(self, x: Any) -> Matrix:
         """The matrix of an input: of a symbol, a parameter or a constant."""
         if isinstance(x, Parameter):
-            assert x.slot is not None
             rows, columns = _matrix_shape(x)
-            return Matrix(Size.constant(rows), columns, Size.of("&theta") + SIZE * x.slot.start)
+            return Matrix(Size.constant(rows), columns, Size.of("&theta") + SIZE * x.start)
         if not isinstance(x, Symbol):
             self.constants.append(x)
             return Matrix(Size.constant(x.shape[0]), x.shape[1], Size.constant(x.ctypes.data))
@@ -132,8 +131,7 @@ class Writer:
     def derivative(self, parameter: Any, make: Callable[[Any], Array | DeferredGradient]) -> None:
         """The derivative of a parameter can be made after the last step."""
         if isinstance(parameter, Parameter) and parameter.wants_gradient:
-            assert parameter.slot is not None
-            self.derivatives.append(Derivative(len(self.steps) - 1, parameter.slot.start, make))
+            self.derivatives.append(Derivative(len(self.steps) - 1, parameter.start, make))
 
 
 def _matrix_shape(parameter: Parameter) -> tuple[int, int]:
