@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from dragoman.errors import ConfigurationError
 
@@ -20,6 +22,9 @@ _TWO_LETTERS = (
     "za zh zu "
 )
 
+_SAME_LANGUAGE = {"cmn": "zh", "in": "id", "iw": "he", "ji": "yi", "nb": "no"}  # older and narrower codes in use
+_SCRIPTS = {"zh": "hans", "zh-hk": "hant", "zh-mo": "hant", "zh-tw": "hant"}  # that a language or region implies
+
 
 def language_code(text: str) -> str:
     """A code as BCP 47 writes it: EN as en, pt_br as pt-BR, zh-hans as zh-Hans; an error for what is not a code."""
@@ -35,6 +40,65 @@ def _written(part: str) -> str:
     if len(part) == 4 and part.isalpha():
         return part.title()
     return part.upper() if len(part) == 2 else part
+
+
+class _Tag(NamedTuple):
+    language: str
+    script: str
+    region: str
+    variants: frozenset[str]
+
+    @property
+    def implied_script(self) -> str:
+        """The script, or the one that the region implies; "" if neither is given."""
+        implied = _SCRIPTS.get(f"{self.language}-{self.region}", _SCRIPTS.get(self.language, ""))
+        return self.script or (implied if self.region else "")
+
+
+def _parse(text: str) -> _Tag:
+    """Read a tag as leniently as files write it: en_GB, ES-es; extensions such as -x-private are ignored."""
+    language, *rest = text.strip().replace("_", "-").lower().split("-")
+    script = region = ""
+    variants = []
+    for part in rest:
+        if len(part) < 2:
+            break
+        if len(part) == 4 and part.isalpha():
+            script = part
+        elif len(part) == 2 or (len(part) == 3 and part.isdigit()):
+            region = part
+        else:
+            variants.append(part)
+    return _Tag(_SAME_LANGUAGE.get(language, language), script, region, frozenset(variants))
+
+
+def languages_agree(first: str, second: str) -> bool:
+    """Whether two tags may mean the same: en and en_US do, en-US and en-GB do not, neither do zh-Hans and zh-TW."""
+    a, b = _parse(first), _parse(second)
+    pairs = ((a.implied_script, b.implied_script), (a.region, b.region), (a.variants, b.variants))
+    return a.language == b.language != "" and all(not x or not y or x == y for x, y in pairs)
+
+
+def closest_languages(wanted: str, available: Iterable[str]) -> list[str]:
+    """The tags closest to the one wanted, as they are written: none, one, or several that are equally close.
+
+    The same tag comes first, then those that agree with it (`languages_agree`), then other regions of the language;
+    never another script. To en, en-US and en-GB are equally close.
+    """
+    tag = _parse(wanted)
+    script = tag.implied_script or _SCRIPTS.get(tag.language, "")
+    ranks: dict[str, tuple[bool, ...]] = {}
+    for text in available:
+        other = _parse(text)
+        contradicts = tag.implied_script and other.implied_script and tag.implied_script != other.implied_script
+        if tag.language == other.language != "" and not contradicts:
+            ranks[text] = (
+                tag == other,
+                languages_agree(wanted, text),
+                tag.region == other.region != "",
+                script == other.implied_script != "",
+            )
+    return [text for text, rank in ranks.items() if rank == max(ranks.values())]
 
 
 def language_codes(found: tuple[str, str] | None) -> Languages | None:

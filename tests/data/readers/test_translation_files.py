@@ -39,10 +39,18 @@ def test_tmx_regional_languages(tmp_path: Path) -> None:
     text = tmx(unit(**{"EN_us": "Go.", "es-ES": "Ve."}), unit(en="Yes", es="Sí"))
     path = write(tmp_path, "a.tmx", text)
     assert fields(path, Layout(languages=("en", "es"))) == [("Go.", "Ve."), ("Yes", "Sí")]
-    read, problems = lines(path, Layout(languages=("en-US", "es")))
-    assert read == [2]
-    assert account(problems) == [("no text in language 'en-US'", 3)]
-    assert problems.examples["no text in language 'en-US'"][0].detail == "found: en, es"
+    assert fields(path, Layout(languages=("en-US", "es"))) == [("Go.", "Ve."), ("Yes", "Sí")]
+    read, problems = lines(path, Layout(languages=("en-GB", "es")))
+    assert read == [3]
+    assert account(problems) == [("no text in language 'en-GB'", 2)]
+    assert problems.examples["no text in language 'en-GB'"][0].detail == "found: EN_us, es-ES"
+
+
+def test_tmx_the_closest_region_of_a_unit_is_read(tmp_path: Path) -> None:
+    units = unit(**{"en-US": "color", "en-GB": "colour", "es": "color", "es-MX": "x"}), unit(en="Yes", es="Sí")
+    path = write(tmp_path, "a.tmx", tmx(*units, header='<header srclang="en"/>'))
+    assert fields(path, Layout(languages=("en_gb", "es"))) == [("colour", "color"), ("Yes", "Sí")]
+    assert fields(path, Layout(languages=("en", "es"))) == [("color", "color"), ("colour", "color"), ("Yes", "Sí")]
 
 
 def test_tmx_variants_are_all_kept(tmp_path: Path) -> None:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from dragoman.data.extras import require_extra
+from dragoman.data.language_codes import closest_languages, languages_agree
 from dragoman.data.readers.layout import Format, Layout
-from dragoman.data.readers.xml_units import has_entities, language_fits, xml_units
+from dragoman.data.readers.xml_units import has_entities, xml_units
 from dragoman.data.records import ReadErrors, Record, make_record
 from dragoman.data.source import Source
 from dragoman.errors import DataError
@@ -61,7 +62,7 @@ def _language(node: Any) -> str:
 
 def _first_languages(found: list[str], source_language: str) -> Languages | None:
     """Return the source language of the header (else the first of the unit) and the first other one."""
-    first = next((language for language in found if language_fits(language, source_language)), *found[:1] or [""])
+    first = next((language for language in found if languages_agree(language, source_language)), *found[:1] or [""])
     second = next((language for language in found if language != first), "")
     return (first, second) if first and second else None
 
@@ -69,7 +70,7 @@ def _first_languages(found: list[str], source_language: str) -> Languages | None
 def _pairs(
     texts: list[tuple[str, str]], languages: Languages, source: Source, line: int, layout: Layout, problems: ReadErrors
 ) -> Iterator[Record]:
-    sides = [[text for language, text in texts if language_fits(language, wanted)] for wanted in languages]
+    sides = [_texts_in(wanted, texts) for wanted in languages]
     for wanted, side in zip(languages, sides, strict=True):
         if not side:
             there = ", ".join(sorted({language for language, _ in texts}))
@@ -82,6 +83,12 @@ def _pairs(
                 problems.skip_untranslated(source.shown, line, first)
             elif record := make_record([first, second], layout.fields, source.shown, line, problems):
                 yield record
+
+
+def _texts_in(wanted: str, texts: list[tuple[str, str]]) -> list[str]:
+    """The texts of a unit in the closest language that does not contradict the one wanted."""
+    closest = closest_languages(wanted, [language for language, _ in texts if languages_agree(language, wanted)])
+    return [text for language, text in texts if language in closest]
 
 
 TMX = Format("tmx", ("tmx",), ("pairs",), read_tmx, tmx_languages)

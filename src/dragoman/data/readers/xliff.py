@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from dragoman.data.extras import require_extra
+from dragoman.data.language_codes import languages_agree
 from dragoman.data.readers.layout import Format, Layout, Unusable
-from dragoman.data.readers.xml_units import has_entities, language_fits, xml_units
+from dragoman.data.readers.xml_units import has_entities, xml_units
 from dragoman.data.records import ReadErrors, Record, make_record
 from dragoman.data.source import Source
 from dragoman.errors import DataError
@@ -76,7 +77,7 @@ def _are_swapped(found: tuple[str, str], line: int, layout: Layout, source: Sour
     if layout.languages is None:
         return False
     for there, swapped in ((found, False), (found[::-1], True)):
-        if all(not has or language_fits(has, wanted) for has, wanted in zip(there, layout.languages, strict=True)):
+        if all(not has or languages_agree(has, wanted) for has, wanted in zip(there, layout.languages, strict=True)):
             return swapped
     wanted = " and ".join(layout.languages)
     raise DataError(f"{source.shown}, line {line}: the languages are {' and '.join(found)}, not {wanted}")

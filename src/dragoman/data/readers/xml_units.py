@@ -104,9 +104,3 @@ def _free(element: Any) -> None:
 def has_entities(element: Any) -> bool:
     """Return whether the text has an unexpanded entity, which would be lost."""
     return any(True for _ in element.iter(require_extra("lxml.etree", "", "XML").Entity))
-
-
-def language_fits(found: str, wanted: str) -> bool:
-    """Return whether a language tag matches: en matches en, EN and en-US; en-US does not match en-GB."""
-    tag, prefix = (language.replace("_", "-").lower() for language in (found, wanted))
-    return bool(prefix) and (tag == prefix or tag.startswith(prefix + "-"))
