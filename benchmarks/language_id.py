@@ -15,9 +15,9 @@ import time
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from dragoman.data.language_calibration import learn_profiles
-from dragoman.data.language_id import identify, profiles_to_json
 from dragoman.data.readers import read_records
+from dragoman.text.language_calibration import learn_profiles
+from dragoman.text.language_id import identify, profiles_to_json
 
 SIZES = (1, 2, 3, 5, None)
 BINS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.01)

@@ -26,11 +26,11 @@ from dragoman.data.augmentation import (
 )
 from dragoman.data.dataset import Part, prepare
 from dragoman.data.pair_encoding import Encoding
-from dragoman.data.protection import STANDINS, mask_pair
 from dragoman.data.splits import Splitting
 from dragoman.errors import DragomanWarning
 from dragoman.tasks.configuration import merged
 from dragoman.tasks.training import train_model
+from dragoman.text.protection import STANDINS, mask_pair
 from tests.tasks.models import tiny, write_pairs
 
 ADJECTIVES = {"red": "rojo", "blue": "azul", "green": "verde", "old": "viejo", "small": "pequeño", "new": "nuevo"}

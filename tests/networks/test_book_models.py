@@ -12,12 +12,12 @@ import pytest
 
 from dragoman.batch import END, PAD, START, Batch
 from dragoman.data.pair_encoding import add_marks, pad_to
-from dragoman.data.sentences import pieces
 from dragoman.errors import ConfigurationError, LabelError, ShapeError
 from dragoman.graph import Array, backpropagate, value_of
 from dragoman.loss import LossIndex
 from dragoman.networks import RecurrentNetwork, RecurrentNetworkConfiguration
 from dragoman.operations import DropoutKey, cross_entropy, take_rows
+from dragoman.text.sentences import pieces
 from dragoman.training.scheduled import with_own_outputs
 from tests.networks.recurrent_networks import small_encoder_decoder
 from tests.networks.small_networks import logits_of, scatter, small_transformer, split

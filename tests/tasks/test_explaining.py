@@ -11,7 +11,6 @@ import pytest
 
 from dragoman import Translator
 from dragoman.batch import END, START, Batch
-from dragoman.data.protection import STANDINS
 from dragoman.loss import LossIndex
 from dragoman.tasks.components import fixed_batches
 from dragoman.tasks.configuration import configuration
@@ -19,6 +18,7 @@ from dragoman.tasks.training import train_model
 from dragoman.tasks.translation.corpus import open_corpus
 from dragoman.tasks.translation.testing import load_testing
 from dragoman.tasks.translation.translator import DecodingOptions
+from dragoman.text.protection import STANDINS
 from dragoman.training.validation import LossMean
 from tests.tasks.models import PAIRS, WORD_PAIRS, WORDS, tiny, write_pairs
 

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from dragoman import Translator
-from dragoman.data.protection import STANDINS
 from dragoman.errors import ConfigurationError
 from dragoman.tasks.configuration import configuration, merged, resolved
 from dragoman.tasks.model import load_metadata
@@ -20,6 +19,7 @@ from dragoman.tasks.training import ModelTraining, train_model
 from dragoman.tasks.translation.corpus import open_corpus
 from dragoman.tasks.translation.testing import load_testing
 from dragoman.tasks.translation.translator import DecodingOptions
+from dragoman.text.protection import STANDINS
 from dragoman.training import Callback, Outcome
 from dragoman.training.interrupts import Interrupts
 from tests.tasks import models

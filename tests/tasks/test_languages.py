@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from dragoman import Translator
-from dragoman.data.language_id import identify
 from dragoman.errors import ConfigurationError, FileFormatError
 from dragoman.loss import Loss
 from dragoman.tasks.configuration import configuration
@@ -18,6 +17,7 @@ from dragoman.tasks.model import load_metadata
 from dragoman.tasks.training import train_model
 from dragoman.tasks.translation.corpus import open_corpus
 from dragoman.tasks.translation.settings import PairData
+from dragoman.text.language_id import identify
 from dragoman.training import Callback
 from dragoman.training.loop import Training
 from tests.tasks.models import PAIRS, tiny, write_pairs

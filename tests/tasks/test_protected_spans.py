@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from dragoman import Translator
 from dragoman.data import toys
-from dragoman.data.protection import STANDINS, mask, protected_spans
 from dragoman.decoding import Hypothesis
-from dragoman.tasks.translation.spacing import put_back
-from dragoman.tasks.translation.spans import Judge, restored
 from dragoman.tasks.translation.translator import DecodingOptions
+from dragoman.text.protection import STANDINS, mask, protected_spans
+from dragoman.text.spacing import put_back
+from dragoman.text.spans import Judge, restored
 from tests.tasks.models import PAIRS, WHAT, WHO, WORDS, taught, tiny, undertrained
 
 WORDS_ALONE = [*WHO, *WHAT, "sees", "and", "unseen", "ñandú", "日本", ",", ".", "—", "(", ")"]

@@ -16,7 +16,6 @@ from safetensors.numpy import load_file
 
 from dragoman import Translator
 from dragoman.data import builtin
-from dragoman.data.protection import STANDINS
 from dragoman.errors import ConfigurationError, DataError, DragomanWarning
 from dragoman.loss import LossIndex
 from dragoman.networks import Transformer
@@ -26,6 +25,7 @@ from dragoman.tasks.model import load_metadata
 from dragoman.tasks.training import train_model
 from dragoman.tasks.translation.corpus import open_corpus
 from dragoman.tasks.translation.testing import load_testing
+from dragoman.text.protection import STANDINS
 from dragoman.training import Callback
 from dragoman.training.checkpoints import Checkpoints
 from dragoman.training.validation import LossMean

@@ -1,7 +1,7 @@
 """Training pairs with stand-ins at corresponding places of both sides.
 
 Few corpora hold tags, placeholders or addresses, so a network would hardly ever see the stand-ins of protected spans
-(data/protection.py), and never around a word, in a row, or at the ends of a sentence. A share of the training pairs is
+(text/protection.py), and never around a word, in a row, or at the ends of a sentence. A share of the training pairs is
 therefore given some: before the first word, after the last, around a word and its translation, around a phrase or the
 whole sentence, between two words, and in place of a word. Which words translate each other is estimated from the
 training pairs themselves. A hash of the pair draws what becomes of it: the same corpus always gives the same dataset.
@@ -17,8 +17,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from dragoman.data.protection import STANDINS, mask_pair, number_standins, spaced
 from dragoman.graph import Array
+from dragoman.text.protection import STANDINS, mask_pair, number_standins, spaced
 
 Pair = tuple[str, str]
 Word = tuple[str, int, int]  # in lower case, where it starts and stops

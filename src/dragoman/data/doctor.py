@@ -16,13 +16,13 @@ from pathlib import Path
 
 import numpy as np
 
-from dragoman.data.languages import CERTAIN, language_evidence, profile
 from dragoman.data.pair_encoding import LONGEST
 from dragoman.data.records import Record
-from dragoman.data.splits import collapsed
 from dragoman.data.stores import StoreWriter, TextStore
 from dragoman.data.tokenizer import FREQUENT, Tokenizer
 from dragoman.graph import Array
+from dragoman.text.languages import CERTAIN, language_evidence, profile
+from dragoman.text.sentences import collapsed
 
 SIDES = ("source", "reference")
 CHUNK = 4096

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from dragoman.data.augmentation import Augmentation, Pair, sampled, share_of, spaced_pair
-from dragoman.data.protection import mask_pair
 from dragoman.data.stores import TextStore
 from dragoman.data.tokenizer import Tokenizer
 from dragoman.graph import Array
+from dragoman.text.protection import mask_pair
 
 
 def masked_pairs(sources: TextStore, references: TextStore, training: Array) -> Iterator[Pair]:

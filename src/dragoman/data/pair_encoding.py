@@ -14,13 +14,13 @@ import numpy as np
 from dragoman.batch import END, PAD, START, UNKNOWN, Batch
 from dragoman.data.dataset import Part
 from dragoman.data.masking import fitting_pairs, masked_pairs
-from dragoman.data.protection import EVERY_STANDIN
 from dragoman.data.schema import Encoders, Schema, Texts, write_texts
 from dragoman.data.splits import TRAINING
 from dragoman.data.stores import CHUNK, LABEL, LabelStore, Store, TextStore
 from dragoman.data.tokenizer import Kind, Tokenizer
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Array
+from dragoman.text.protection import EVERY_STANDIN
 
 SIDES = ("source", "target")
 MASKED = "masked-texts"
@@ -43,7 +43,7 @@ class Encoding(Schema):
     joint    one vocabulary for both sides, of the first size
     maximum  longest source (m_S) and reference (m_R + 1) in labels, start and end included; what is longer is cut.
              None: pairs stay as they are, but for those with a side of more than LONGEST labels, which are left out
-    protect  numbers, addresses and placeholders are encoded as stand-ins (data/protection.py); texts are stored whole
+    protect  numbers, addresses and placeholders are encoded as stand-ins (text/protection.py); texts are stored whole
     room     labels that the network has positions for: no pair is augmented beyond it, nor beyond the maximum
     """
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from dragoman.errors import ConfigurationError, DataError
 from dragoman.graph import Array
+from dragoman.text.sentences import collapsed
 
 TRAINING, VALIDATION, TESTING = 0, 1, 2
 PARTS = ("training", "validation", "testing")
@@ -76,11 +77,6 @@ def assign_parts(
         parts = _split_by_sample(len(groups), splitting)
     parts[groups == HELD] = TESTING
     return parts
-
-
-def collapsed(text: str) -> str:
-    """Collapse white space, as tokenizers do: texts that differ in white space only are the same sentence."""
-    return " ".join(text.split())
 
 
 HELD = 2.0  # a group number beyond all shares

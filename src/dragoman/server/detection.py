@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dragoman.data.language_id import LanguageProfile, identify
+from dragoman.text.language_id import LanguageProfile, identify
 
 
 def profiles_of(models: Mapping[str, Any]) -> dict[str, LanguageProfile]:

@@ -11,9 +11,9 @@ from typing import Any
 from dragoman.errors import DragomanError
 from dragoman.server.cutting import cut, joined
 from dragoman.server.errors import BadRequest, TooLarge
-from dragoman.tasks.translation.documents import Document, split_html, split_text
 from dragoman.tasks.translation.options import DecodingOptions
 from dragoman.tasks.translation.results import Alternative, Translation, joint_confidence
+from dragoman.text.documents import Document, split_html, split_text
 
 SPLIT: dict[str, Callable[[str], Document]] = {"text": split_text, "html": split_html}
 BEAM = 4

@@ -3,7 +3,7 @@
 model.json               format version, task, the network's configuration, data, parts, how training went
 weights.safetensors      the best weights so far, replaced whole
 FIELD-tokenizer.json     the encoder of each field (also FIELD-classes.json, FIELD-scaler.json)
-languages.json           of a translator: what tells its languages apart (data/language_id.py)
+languages.json           of a translator: what tells its languages apart (text/language_id.py)
 configuration.toml       the resolved configuration of its training
 history.jsonl            one line for every evaluation
 testing.*                the samples it was not trained on, for `dragoman evaluate`

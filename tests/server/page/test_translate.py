@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.data.sentences import split_sentences
+from dragoman.text.sentences import split_sentences
 from tests.server.page.conftest import Site
 
 SOURCE, OUTPUT = "#source-text", "#output"

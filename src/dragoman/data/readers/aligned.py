@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
 
-from dragoman.data.language_codes import languages_of_extensions
 from dragoman.data.readers.layout import Format, Layout
 from dragoman.data.records import ReadErrors, Record, make_record
 from dragoman.data.source import Line, Source
 from dragoman.errors import DataError
+from dragoman.text.language_codes import languages_of_extensions
 
 
 def is_two_files(name: str) -> bool:

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from dragoman.data.extras import require_extra
-from dragoman.data.language_codes import closest_languages, languages_agree
 from dragoman.data.readers.layout import Format, Layout
 from dragoman.data.readers.xml_units import has_entities, xml_units
 from dragoman.data.records import ReadErrors, Record, make_record
 from dragoman.data.source import Source
 from dragoman.errors import DataError
+from dragoman.text.language_codes import closest_languages, languages_agree
 
 Languages = tuple[str, str]
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"

@@ -16,10 +16,10 @@ from dragoman.server.answers.values import Payload, as_json, checked, flag_of, n
 from dragoman.server.answers.words import Word, shown, word_weights, words_of
 from dragoman.server.bounds import BEAM, BEST, EXPLAINED, WEIGHTS
 from dragoman.server.errors import BadRequest, TooLarge
-from dragoman.tasks.translation.documents import Document, split_text
 from dragoman.tasks.translation.options import DecodingOptions
 from dragoman.tasks.translation.results import Alternative, Translation, joint_confidence
 from dragoman.tasks.translation.translator import Translator
+from dragoman.text.documents import Document, split_text
 
 SIMILAR = 0.5  # of the strongest link of a word: others that are shown beside it
 

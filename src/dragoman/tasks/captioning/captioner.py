@@ -12,7 +12,6 @@ from dragoman.batch import END, START, Batch
 from dragoman.data.colour_captions import ColourCaptions
 from dragoman.data.images import ImageEncoder
 from dragoman.data.schema import Encoders
-from dragoman.data.splits import collapsed
 from dragoman.data.tokenizer import MARK, Tokenizer
 from dragoman.decoding import Hypothesis, decode
 from dragoman.errors import ConfigurationError
@@ -20,6 +19,7 @@ from dragoman.graph import Array
 from dragoman.tasks.captioning.settings import CaptionerMetadata
 from dragoman.tasks.trained_model import TrainedModel
 from dragoman.tasks.translation.options import DecodingOptions
+from dragoman.text.sentences import collapsed
 from dragoman.training.workers import Workers, threads_per_rank
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from dragoman.analysis.task_report import Cell, ReportTable, TaskReport
 from dragoman.data.scenes import described
-from dragoman.data.splits import collapsed
 from dragoman.errors import ConfigurationError
 from dragoman.ranks import current
 from dragoman.tasks.captioning.testing import CaptionedImage
+from dragoman.text.sentences import collapsed
 from dragoman.wording import counted
 
 if TYPE_CHECKING:

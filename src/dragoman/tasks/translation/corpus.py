@@ -14,7 +14,6 @@ from dragoman.data.addresses import is_address
 from dragoman.data.builtin import NAMES, BuiltIn, built_in
 from dragoman.data.cache import cached_dataset, file_digest
 from dragoman.data.dataset import Dataset
-from dragoman.data.language_codes import Languages, language_codes
 from dragoman.data.pair_encoding import SIDES, Encoding, Pairs
 from dragoman.data.readers import Layout, Reading, find_format, read_records
 from dragoman.data.readers.aligned import parts as named_files
@@ -26,6 +25,7 @@ from dragoman.data.toys import Task
 from dragoman.errors import ConfigurationError, DataError
 from dragoman.tasks.parts import files_of, is_folder, is_prepared, refuse_splitting
 from dragoman.tasks.translation.settings import PairData
+from dragoman.text.language_codes import Languages, language_codes
 
 Pair = tuple[str, str]
 CHOOSING = ("tmx", "xliff")  # formats that read the pairs of the languages that are given

@@ -7,10 +7,10 @@ from itertools import islice
 from typing import Any
 
 from dragoman.data.dataset import Dataset, Part
-from dragoman.data.splits import collapsed
 from dragoman.ranks import current
 from dragoman.tasks.translation.replay import testing_pairs
 from dragoman.tasks.translation.translator import DecodingOptions, Translator
+from dragoman.text.sentences import collapsed
 
 SCORED = 500  # pairs of each set to translate, greedily
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from dragoman.data.dataset import Dataset, Part
-from dragoman.data.language_calibration import learn_profiles
-from dragoman.data.language_codes import Languages
-from dragoman.data.language_id import profiles_to_json
 from dragoman.data.pair_encoding import SIDES
+from dragoman.text.language_calibration import learn_profiles
+from dragoman.text.language_codes import Languages
+from dragoman.text.language_id import profiles_to_json
 
 LANGUAGES = "languages.json"
 SAMPLED = 20_000  # pairs to learn from

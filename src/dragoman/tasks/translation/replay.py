@@ -9,13 +9,14 @@ import numpy as np
 
 from dragoman.data.dataset import Dataset, Part
 from dragoman.data.mixture import MixedDataset
-from dragoman.data.splits import PARTS, collapsed
+from dragoman.data.splits import PARTS
 from dragoman.errors import ConfigurationError, DragomanError
 from dragoman.tasks.configuration import resolved
 from dragoman.tasks.translation.corpus import Corpus, open_corpus
 from dragoman.tasks.translation.settings import PairData
 from dragoman.tasks.translation.testing import load_testing
 from dragoman.tasks.translation.translator import Translator
+from dragoman.text.sentences import collapsed
 
 
 class NotAtHand(Exception):

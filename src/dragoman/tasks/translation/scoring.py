@@ -10,7 +10,6 @@ import numpy as np
 from dragoman.batch import Batch
 from dragoman.data.augmentation import spaced_pair
 from dragoman.data.pair_encoding import LONGEST, add_marks
-from dragoman.data.protection import mask_pair, masked_pair, protected_spans
 from dragoman.data.tokenizer import Tokenizer
 from dragoman.decoding import log_probabilities, score
 from dragoman.decoding.probabilities import log_normalizer
@@ -19,6 +18,7 @@ from dragoman.errors import DataError
 from dragoman.graph import Array, value_of
 from dragoman.networks import SequenceModel
 from dragoman.tasks.translation.results import Alignment
+from dragoman.text.protection import mask_pair, masked_pair, protected_spans
 
 BATCH = 64
 Pair = tuple[str, str]

@@ -8,12 +8,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from dragoman.data.protection import STANDINS, Masked, mask, protected_spans
-from dragoman.data.sentences import pieces
 from dragoman.data.tokenizer import Tokenizer
 from dragoman.graph import Array
 from dragoman.tasks.translation.results import Alternative, Translation, joint_confidence
-from dragoman.tasks.translation.spans import has_word, without_markup
+from dragoman.text.protection import STANDINS, Masked, mask, protected_spans
+from dragoman.text.sentences import pieces
+from dragoman.text.spans import has_word, without_markup
 
 
 @dataclass

@@ -6,11 +6,11 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from dragoman.data.language_codes import language_code
 from dragoman.errors import ConfigurationError
 from dragoman.networks.sizes import LONGEST
 from dragoman.tasks.configuration import DataSettings
 from dragoman.tasks.model import ModelMetadata
+from dragoman.text.language_codes import language_code
 
 
 def _count_from_one(columns: tuple[int | str, int | str]) -> tuple[int | str, int | str]:

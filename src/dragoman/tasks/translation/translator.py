@@ -15,12 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dragoman.batch import END, START, Batch
-from dragoman.data.language_id import LanguageProfile, profiles_from_json
 from dragoman.data.pair_encoding import add_marks
-from dragoman.data.protection import EVERY_STANDIN, STANDINS, Masked, mask, spaced
 from dragoman.data.schema import Encoders
-from dragoman.data.scripts import Alphabet
-from dragoman.data.splits import collapsed
 from dragoman.data.tokenizer import Tokenizer
 from dragoman.decoding import Hypothesis, decode
 from dragoman.engines.compute import fast_compute
@@ -36,8 +32,12 @@ from dragoman.tasks.translation.results import Alignment, Alternative, Translati
 from dragoman.tasks.translation.scoring import BATCH, Pair, Scorer
 from dragoman.tasks.translation.segments import Segment, Segmenter, joined
 from dragoman.tasks.translation.settings import TranslatorMetadata
-from dragoman.tasks.translation.spacing import put_back
-from dragoman.tasks.translation.spans import Judge, restored
+from dragoman.text.language_id import LanguageProfile, profiles_from_json
+from dragoman.text.protection import EVERY_STANDIN, STANDINS, Masked, mask, spaced
+from dragoman.text.scripts import Alphabet
+from dragoman.text.sentences import collapsed
+from dragoman.text.spacing import put_back
+from dragoman.text.spans import Judge, restored
 from dragoman.training.workers import Workers, threads_per_rank
 from dragoman.wording import counted
 

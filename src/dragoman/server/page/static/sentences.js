@@ -1,4 +1,4 @@
-// Splits a text into sentences as the server does (dragoman/data/sentences.py), and at every line break.
+// Splits a text into sentences as the server does (dragoman/text/sentences.py), and at every line break.
 // Each part keeps the white space after it, so joining the parts gives the text.
 
 const CLOSING = "\"”’'»)\\]}」』）";

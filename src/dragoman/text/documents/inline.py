@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, groupby
 
-from dragoman.data.protection import STANDINS, protected_spans
-from dragoman.data.sentences import split_sentences
-from dragoman.tasks.translation.documents.document import Part, has_letter
-from dragoman.tasks.translation.documents.items import Item, Kind, partners, raw_of, simplified
-from dragoman.tasks.translation.documents.tagged import TaggedSentence, tagged_sentence
+from dragoman.text.documents.document import Part, has_letter
+from dragoman.text.documents.items import Item, Kind, partners, raw_of, simplified
+from dragoman.text.documents.tagged import TaggedSentence, tagged_sentence
+from dragoman.text.protection import STANDINS, protected_spans
+from dragoman.text.sentences import split_sentences
 
 _TAGS = 1000  # in a line; one with more is no prose, and cut at every tag: the time stays short whatever comes
 _LEVELS = 2  # of nested tags at which a sentence with very many tags is cut, before it is cut at every tag

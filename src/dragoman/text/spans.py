@@ -17,10 +17,10 @@ from itertools import combinations
 
 import numpy as np
 
-from dragoman.data.protection import CLOSING_TAG, OPENING_TAG, STANDINS, Masked, is_emoji, spaced
-from dragoman.data.splits import collapsed
 from dragoman.graph import Array
-from dragoman.tasks.translation.spacing import STANDIN
+from dragoman.text.protection import CLOSING_TAG, OPENING_TAG, STANDINS, Masked, is_emoji, spaced
+from dragoman.text.sentences import collapsed
+from dragoman.text.spacing import STANDIN
 
 TRUST = 5.0  # weight of what words depend on, beside the probability of the tags
 DOUBT = 0.5  # nats of difference from which it says something

@@ -16,8 +16,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dragoman.batch import UNKNOWN
-from dragoman.data import protection, sentences
-from dragoman.data.protection import (
+from dragoman.data.tokenizer import Kind, Tokenizer
+from dragoman.text import protection, sentences
+from dragoman.text.protection import (
     EVERY_STANDIN,
     STANDINS,
     Masked,
@@ -27,7 +28,6 @@ from dragoman.data.protection import (
     spaced,
     spans_of_pairs,
 )
-from dragoman.data.tokenizer import Kind, Tokenizer
 
 A, B, C = STANDINS[:3]
 

@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from dragoman.tasks.translation.documents import tokens
-from dragoman.tasks.translation.documents.document import Document, Part, document_of
-from dragoman.tasks.translation.documents.inline import parts_of_line
-from dragoman.tasks.translation.documents.items import STANDIN, Item, Kind, atoms
-from dragoman.tasks.translation.documents.tokens import Token, attributes, names
+from dragoman.text.documents import tokens
+from dragoman.text.documents.document import Document, Part, document_of
+from dragoman.text.documents.inline import parts_of_line
+from dragoman.text.documents.items import STANDIN, Item, Kind, atoms
+from dragoman.text.documents.tokens import Token, attributes, names
 
 _INLINE = names(
     "a abbr acronym b bdi bdo big cite del dfn em font i ins label mark nobr q ruby rb s small span strike strong sub "

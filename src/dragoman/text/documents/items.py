@@ -9,8 +9,8 @@ from enum import Enum, auto
 from itertools import accumulate
 from typing import NamedTuple
 
-from dragoman.data.protection import protected_spans
-from dragoman.tasks.translation.documents.tokens import SPACE
+from dragoman.text.documents.tokens import SPACE
+from dragoman.text.protection import protected_spans
 
 STANDIN = "\ufffc"  # in the text of a line, for what is kept whole
 _SIZE = 2048  # characters and

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.data.language_codes import (
+from dragoman.errors import ConfigurationError
+from dragoman.text.language_codes import (
     closest_languages,
     language_code,
     language_codes,
     languages_agree,
     languages_of_extensions,
 )
-from dragoman.errors import ConfigurationError
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from heapq import merge
 from itertools import accumulate, count
 from typing import NamedTuple
 
-from dragoman.tasks.translation.documents.items import Item, Kind, partners, raw_of
+from dragoman.text.documents.items import Item, Kind, partners, raw_of
 
 _TAG = re.compile(r"(</?\d+/?>)")
 _NUMBER = re.compile(r"</?(\d+)")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.data.scripts import Alphabet, script_of
 from dragoman.data.tokenizer import Kind, Tokenizer
+from dragoman.text.scripts import Alphabet, script_of
 
 ENGLISH = ["The man sees bread.", "My friend buys the old book quickly.", "Ask jovial wizards, please."] * 20
 RUSSIAN = ["Привет, мир!", "Мы видим старый дом и хлеб."]

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dragoman.tasks.translation.documents import split_html
-from dragoman.tasks.translation.documents.tokens import Kind, tokens
-from tests.tasks.documents.timing import assert_linear
+from dragoman.text.documents import split_html
+from dragoman.text.documents.tokens import Kind, tokens
+from tests.text.documents.timing import assert_linear
 
 
 def listed(text: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 A profile counts character n-grams of the words of one language, and so predicts each letter from up to three before it.
 A text is in the language that predicts its letters best. How certain that is was measured on other text of the same
-corpus (data/language_calibration.py): log-likelihoods are divided by a temperature before languages are compared, and
+corpus (text/language_calibration.py): log-likelihoods are divided by a temperature before languages are compared, and
 two more numbers say whether a text looks like its best language at all. A text in none of the languages therefore has a
 low confidence in each.
 """

@@ -8,8 +8,8 @@ from itertools import islice
 
 import numpy as np
 
-from dragoman.data.language_id import KNOWN, LanguageProfile, count_words, evidence, spelled
 from dragoman.graph import Array
+from dragoman.text.language_id import KNOWN, LanguageProfile, count_words, evidence, spelled
 
 HELD_OUT = 300  # sentences of each language that are judged
 FEWEST = 20  # sentences below which nothing is measured and the defaults stay

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.data.builtin import phrases
-from dragoman.data.language_calibration import learn_profiles
-from dragoman.data.language_id import (
+from dragoman.errors import FileFormatError
+from dragoman.text.language_calibration import learn_profiles
+from dragoman.text.language_id import (
     MOST,
     LanguageProfile,
     count_words,
@@ -22,7 +23,6 @@ from dragoman.data.language_id import (
     profiles_to_json,
     spelled,
 )
-from dragoman.errors import FileFormatError
 
 ENGLISH = [
     "The government announced new measures yesterday.",

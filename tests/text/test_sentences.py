@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.data.protection import mask
-from dragoman.data.sentences import pieces, split_sentences
+from dragoman.text.protection import mask
+from dragoman.text.sentences import pieces, split_sentences
 
 # A bar stands where a sentence ends; the space before it belongs to the sentence.
 SENTENCES = [

@@ -196,7 +196,7 @@ def spaced(text: str) -> str:
     opening mark.
 
     So a stand-in is one label wherever it stands, and the words beside it are the labels that they are elsewhere:
-    "<b>Save</b>" leaves "Save" the word that it was. `tasks/translation/spans.py` gives back the spacing of the source.
+    "<b>Save</b>" leaves "Save" the word that it was. `text/spans.py` gives back the spacing of the source.
     """
     return _AFTER_STANDIN.sub(" ", _BEFORE_STANDIN.sub(" ", text))
 

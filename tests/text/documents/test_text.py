@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.errors import ConfigurationError
-from dragoman.tasks.translation.documents import split_text
-from tests.tasks.documents.timing import assert_linear
+from dragoman.text.documents import split_text
+from tests.text.documents.timing import assert_linear
 
 TEXTS = st.lists(
     st.sampled_from(

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dragoman.data.sentences import split_sentences
-from dragoman.tasks.translation.documents.document import Document, Part, document_of, has_letter
+from dragoman.text.documents.document import Document, Part, document_of, has_letter
+from dragoman.text.sentences import split_sentences
 
 # "- ", "* ", "> > ", "## ", "3. ", "2.1) ", "(b) ", "- [x] "; a number without a mark is part of the sentence.
 _MARKERS = re.compile(

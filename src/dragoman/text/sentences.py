@@ -33,6 +33,11 @@ _CLAUSES = re.compile(rf"[,;:—][{_CLOSING}]*+\s++|[，、；：]|(?<=\S)\s++(?
 _SPACES = re.compile(r"(?<=\S)\s++")
 
 
+def collapsed(text: str) -> str:
+    """Collapse white space, as tokenizers do: texts that differ in white space only are the same sentence."""
+    return " ".join(text.split())
+
+
 def split_sentences(text: str) -> list[str]:
     """Split a text into sentences. A blank line ends one too; a single line break is white space."""
     parts = []

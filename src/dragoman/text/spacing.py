@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dragoman.data.protection import CLOSING_TAG, OPENING_TAG, STANDINS, Masked, spaced
-from dragoman.data.splits import collapsed
+from dragoman.text.protection import CLOSING_TAG, OPENING_TAG, STANDINS, Masked, spaced
+from dragoman.text.sentences import collapsed
 
 STANDIN = re.compile(f"[{STANDINS[0]}-{STANDINS[-1]}]")
 _PARTS = re.compile(f"({STANDIN.pattern})")
