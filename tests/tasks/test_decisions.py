@@ -164,6 +164,9 @@ def test_nothing_said_means_epochs_by_the_number_of_pairs(monkeypatch: pytest.Mo
         ({"steps": 100}, {"schedule_steps": 40}, 40, 4),
         ({"steps": 100}, {"warm_up": 0}, 100, 0),
         ({"steps": 100}, {"warm_up": 77}, 100, 77),
+        ({"steps": 50_000}, {"schedule": "thesis"}, 50_000, 4000),
+        ({"steps": 500}, {"schedule": "thesis"}, 500, 50),
+        ({"steps": 500}, {"schedule": "thesis_as_printed"}, 500, 4000),
     ],
 )
 def test_the_rate_falls_over_all_planned_steps(

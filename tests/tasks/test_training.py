@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import warnings
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ from dragoman.text.protection import STANDINS
 from dragoman.training import Callback
 from dragoman.training.checkpoints import Checkpoints
 from dragoman.training.validation import LossMean
-from tests.tasks.models import PAIRS, tiny, told_history, write_pairs
+from tests.tasks.models import PAIRS, pairs_file, tiny, told_history, write_pairs
 
 STEPS = {"stopping": {"epochs": None, "steps": 3}}
 
@@ -312,6 +313,35 @@ def test_what_was_cut_is_told() -> None:
     longer = sum(len(source.replace(".", " .").split()) + 2 > 6 for source, _ in PAIRS)
     assert longer > 100
     assert any(f"{longer}" in text and "cut" in text for text in told + listener.notices)
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "warned"),
+    [
+        ({"schedule": "thesis"}, False),
+        ({"schedule": "thesis_as_printed"}, True),
+        ({"schedule": "constant", "rate": 1e-6}, True),
+        ({"schedule": "constant", "rate": 1e-6, "algorithm": "momentum"}, False),  # depends on the gradient's size
+    ],
+)
+def test_a_planned_rate_that_hardly_moves_the_weights_is_warned_of(optimizer: dict[str, Any], warned: bool) -> None:
+    thesis = {"preset": "small", "threads": 1, "recipe": "thesis", "data": {"files": [pairs_file()]}}
+    stopping = {"epochs": 10_000, "accuracy": 1e-9}  # met at the first evaluation
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        train_model({**thesis, "optimizer": optimizer, "stopping": stopping})
+    told = [str(entry.message) for entry in caught if "hardly move" in str(entry.message)]
+    assert len(told) == warned
+
+
+def test_a_norm_of_the_weights_makes_other_weights() -> None:
+    """L = E + Omega: a norm that is chosen counts, without a second setting."""
+    losses = ({}, {"regularization": "l2"}, {"regularization": "l2", "coefficient": 1.0}, {"regularization": "l1"})
+    plain, l2, same, l1 = (train_model(tiny({**STEPS, "loss": loss}))[0].network.theta.values for loss in losses)
+    assert not np.array_equal(plain, l2)
+    assert not np.array_equal(l1, l2)
+    assert np.array_equal(l2, same)
+    assert np.linalg.norm(l2) < np.linalg.norm(plain)
 
 
 def test_lines_left_out_are_counted(tmp_path: Path) -> None:

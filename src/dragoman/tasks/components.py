@@ -85,8 +85,9 @@ def optimizer(settings: OptimizerSettings) -> Optimizer:
 
 def schedule(settings: OptimizerSettings) -> Schedule:
     s, steps, warm_up = settings, settings.schedule_steps or 1, settings.warm_up or 0
-    if s.schedule == "thesis":
-        return ThesisWarmUp(s.rate, max(1, warm_up))
+    if s.schedule in ("thesis", "thesis_as_printed"):
+        warm_up = max(1, warm_up)
+        return ThesisWarmUp(s.rate * (math.sqrt(warm_up) if s.schedule == "thesis" else 1.0), warm_up)
     if s.schedule == "plateau":
         return Plateau(s.rate)
     if s.schedule == "learned":

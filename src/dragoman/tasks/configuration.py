@@ -86,10 +86,16 @@ class LossSettings(Configuration):
 
     smoothing: Fraction = 0.0
     regularization: Literal["none", "l1", "l2"] = "none"
-    coefficient: float = Field(default=0.0, ge=0)
+    coefficient: float = Field(default=1.0, ge=0)
     class_weights: Literal["none", "balanced"] = "none"
     per_class: bool = False
     clip_logits: float | None = Field(default=None, gt=0)
+
+    @model_validator(mode="after")
+    def _coefficient_has_a_norm(self) -> Self:
+        if self.coefficient != 1.0 and self.regularization == "none":
+            raise ValueError("coefficient multiplies a norm: set regularization to l1 or l2, or leave it out")
+        return self
 
 
 class OptimizerSettings(Configuration):
@@ -97,7 +103,7 @@ class OptimizerSettings(Configuration):
 
     algorithm: Literal["adam", "adamw", "gradient_descent", "momentum", "adagrad", "rmsprop"] = "adam"
     rate: float = Field(default=0.001, gt=0)
-    schedule: Literal["cosine", "linear", "constant", "thesis", "plateau", "learned"] = "constant"
+    schedule: Literal["cosine", "linear", "constant", "thesis", "thesis_as_printed", "plateau", "learned"] = "constant"
     schedule_steps: Positive | None = None
     warm_up: int | None = Field(default=None, ge=0)
     rate_step: float = Field(default=0.02, ge=0, le=1)

@@ -20,6 +20,7 @@ from dragoman.training.stopping import format_time
 from dragoman.training.workers import threads_per_rank
 
 LONGEST_WARM_UP = 1000
+THESIS_WARM_UP = 4000
 SMALLER = {"large": "medium", "medium": "small"}
 PATHS = ("start.model", "start.vectors.source", "start.vectors.target")
 RENAMED = ("files", "languages")  # of the data: names of what stays the same
@@ -83,7 +84,7 @@ def plan_schedule(
             steps, whole = (None, fitting) if whole is None else (fitting, whole)
     settings = settings.model_copy(update={"stopping": stopping.model_copy(update={"steps": steps, "epochs": epochs})})
     whole = whole or int(planned_steps(settings, dataset))
-    warm_up = min(LONGEST_WARM_UP, whole // 10) if optimizer.warm_up is None else optimizer.warm_up
+    warm_up = _warm_up(optimizer.schedule, whole) if optimizer.warm_up is None else optimizer.warm_up
     decided = settings.model_copy(
         update={
             "threads": settings.threads or threads_per_rank(),
@@ -91,6 +92,13 @@ def plan_schedule(
         }
     )
     return decided, speed
+
+
+def _warm_up(schedule: str, whole: int) -> int:
+    """A tenth of all steps, up to a number; as printed, the thesis's warm-up does not depend on the other steps."""
+    if schedule == "thesis_as_printed":
+        return THESIS_WARM_UP
+    return min(THESIS_WARM_UP if schedule == "thesis" else LONGEST_WARM_UP, whole // 10)
 
 
 def _fitting_size(

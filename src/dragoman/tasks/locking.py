@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
+from typing import TextIO
 
 from dragoman.errors import ConfigurationError
 from dragoman.training.checkpoints import PARTIAL, explain_write_errors
 
 LOCK = ".lock"
+SIGNED = re.compile(r"pid \d+, since [\d :-]+")
 WRITTEN = re.compile(  # what a training that was killed at its start may have left
     rf"{re.escape(LOCK)}|model\.json|configuration\.toml|history\.jsonl|weights\.safetensors|checkpoints"
     r"|testing\.\w+\.gz|\w+-(tokenizer|classes|scaler)\.json"
@@ -50,7 +54,7 @@ def locked(out: Path | None) -> Iterator[None]:
         _refuse_other(out)
     with explain_write_errors(out, "the model"):
         out.mkdir(parents=True, exist_ok=True)
-        handle = (out / LOCK).open("w")
+        handle = (out / LOCK).open("a+", encoding="utf-8")  # not truncated: it says who holds the lock
     with handle, _tidied(out, made):
         try:
             import fcntl
@@ -59,5 +63,21 @@ def locked(out: Path | None) -> Iterator[None]:
         except ImportError:  # Windows has no such lock
             pass
         except OSError:
-            raise ConfigurationError(f"another process is training in {out}; wait, or choose another --out") from None
+            raise ConfigurationError(
+                f"another process is training in {out}{_holder(handle)}; wait, or choose another --out"
+            ) from None
+        _sign(handle)
         yield
+
+
+def _sign(handle: TextIO) -> None:
+    """Write into the lock who holds it, and since when."""
+    handle.truncate(0)
+    handle.write(f"pid {os.getpid()}, since {datetime.now().astimezone():%Y-%m-%d %H:%M:%S}")
+    handle.flush()
+
+
+def _holder(handle: TextIO) -> str:
+    handle.seek(0)
+    signed = SIGNED.fullmatch(handle.read(100))
+    return f" ({signed[0]})" if signed else ""

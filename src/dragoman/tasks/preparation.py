@@ -10,7 +10,7 @@ from dragoman.data.dataset import Dataset
 from dragoman.errors import DataError
 from dragoman.networks.sizes import check_memory
 from dragoman.ranks import current
-from dragoman.tasks import decisions
+from dragoman.tasks import decisions, rates
 from dragoman.tasks import model as directory_of
 from dragoman.tasks import parts as parts_of
 from dragoman.tasks.configuration import TrainingConfiguration, merged, resolved, whole_configuration
@@ -65,6 +65,7 @@ class Preparation:
             kept = self.settings.start.model_copy(update={"replay": replayed})
             self.settings = self.settings.model_copy(update={"start": kept})
         self.network = self._network()
+        self._warn_of_rates()
         self.files = self.task.files(self.dataset, self.corpus, self.base)
         self._report_plan()
 
@@ -194,6 +195,12 @@ class Preparation:
             network.theta.assign(self.base.network.theta.values)
         self.task.start(network, self.settings, self.dataset, self.latest is not None, self.tell)
         return network
+
+    def _warn_of_rates(self) -> None:
+        if self.base is None and self.latest is None:
+            steps = decisions.planned_steps(self.settings, self.dataset)
+            if warning := rates.too_low(self.settings.optimizer, self.network, steps):
+                self.watch.warn(warning)
 
     def metadata(self) -> ModelMetadata:
         """Return the metadata before training."""

@@ -12,7 +12,7 @@ from typing import Any
 RECIPES: dict[str, dict[str, Any]] = {
     "thesis": {
         "network": {"block": "post", "normalization": "outside", "dropout": 0.0, "tied": "none"},
-        "optimizer": {"rate": 0.001, "schedule": "thesis", "warm_up": 4000, "beta2": 0.999},
+        "optimizer": {"rate": 0.001, "schedule": "thesis", "beta2": 0.999},
         "stopping": {"accuracy": 0.90, "epochs": 100},
     },
     "modern": {
