@@ -33,7 +33,7 @@ def test_they_are_skipped_and_counted_in_one_line(file: str, on_bad_line: str, r
 def test_json_counts_them(file: str, run: Run) -> None:
     done = run("data", "check", file, "--json")
     report = json.loads(done.out)
-    assert (report["pairs"], report["untranslated"], report["left_out"]) == (3, 2, {})
+    assert (report["pairs"], report["skipped"], report["left_out"]) == (3, {"untranslated": 2}, {})
     assert done.err == "2 segments without a translation were skipped\n"
 
 
@@ -45,14 +45,44 @@ def test_clean_keeps_them_among_what_was_removed(file: str, run: Run, tmp_path: 
     assert {line.split("\t")[3] for line in removed} == {"Yes.", "Wait."}
 
 
-def test_one_is_singular_and_other_bad_segments_stay_errors(tmp_path: Path, run: Run) -> None:
+UNFINISHED = {
+    "a.po": as_po([("Go.", "Ve."), ("Yes.", "")])
+    + b'#, fuzzy\nmsgid "maybe"\nmsgstr "quiz\xc3\xa1"\n\n#~ msgid "old"\n#~ msgstr "viejo"\n',
+    "a.tmx": as_tmx([("Go.", "Ve."), ("Yes.", "")]).replace(
+        b"</body>", b"<tu><tuv xml:lang='en'><seg>x</seg></tuv></tu></body>"
+    ),
+    "a.xlf": as_xliff([("Go.", "Ve."), ("Yes.", ""), ("No.", "No.")]).replace(
+        b"<target>No.", b'<target state="new">No.'
+    ),
+}
+KINDS = {
+    "a.po": "3 segments were skipped: 1 without a translation, 1 with a fuzzy translation, 1 that is obsolete",
+    "a.tmx": "2 segments were skipped: 1 without a translation, 1 without a text in both languages",
+    "a.xlf": "2 segments were skipped: 1 without a translation, 1 with an unfinished translation",
+}
+
+
+@pytest.mark.parametrize("name", UNFINISHED)
+def test_unfinished_segments_are_counted_by_kind_and_never_stop_a_command(name: str, tmp_path: Path, run: Run) -> None:
+    file = tmp_path / name
+    file.write_bytes(UNFINISHED[name])
+    for done in (
+        run("data", "check", file, "--on-bad-line", "error"),
+        run("data", "split", file, "--out", tmp_path / "parts", "--shares", "100,0,0"),
+    ):
+        assert (done.code, done.lines[0]) == (0, KINDS[name]), done.err
+    done = run("train", file, "--shares", "100,0,0", "--out", tmp_path / "model")
+    assert KINDS[name] in done.out
+    assert "1 pair to train on: a model needs at least 10" in done.err
+
+
+def test_one_is_singular(tmp_path: Path, run: Run) -> None:
     file = tmp_path / "a.po"
     file.write_bytes(as_po([("Go.", "Ve."), ("Yes.", "")]))
-    assert run("data", "check", file).lines[0] == "1 segment without a translation was skipped"
-    file.write_bytes(as_po([("Go.", "Ve.")]) + b'#, fuzzy\nmsgid "maybe"\nmsgstr "quiz\xc3\xa1"\n')
-    done = run("data", "check", file, "--on-bad-line", "error")
-    assert done.code == 2
-    assert "a fuzzy translation" in done.err
+    assert run("data", "check", file).lines[:2] == [
+        "1 segment without a translation was skipped",
+        "1 pair, 1 distinct sources, 1 distinct targets",
+    ]
 
 
 def test_a_file_without_a_single_translation(tmp_path: Path, run: Run) -> None:

@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 from dragoman import Translator
-from dragoman.errors import ConfigurationError, FileFormatError
+from dragoman.errors import ConfigurationError, DataError, FileFormatError
 from dragoman.loss import Loss
 from dragoman.tasks.configuration import configuration
 from dragoman.tasks.model import load_metadata
 from dragoman.tasks.training import train_model
 from dragoman.tasks.translation.corpus import open_corpus
 from dragoman.tasks.translation.settings import PairData
+from dragoman.tasks.translation.testing import load_testing
 from dragoman.text.language_id import identify
 from dragoman.training import Callback
 from dragoman.training.loop import Training
@@ -67,6 +68,12 @@ def test_files_that_name_their_languages(tmp_path: Path) -> None:
     assert languages(xliff(tmp_path / "b.xlf", target="")) is None
     assert languages(memory(tmp_path / "a.tmx"), memory(tmp_path / "d.tmx", "en", "fr")) is None
     assert languages(memory(tmp_path / "a.tmx"), memory(tmp_path / "e.tmx")) == ("en", "es")
+    assert languages(memory(tmp_path / "f.tmx", "en-US", "es-ES"), memory(tmp_path / "g.tmx", "en-GB", "es")) == (
+        "en",
+        "es",
+    )
+    (tmp_path / "s.jsonl").write_text('{"source": "en", "target": "es", "q": "Go.", "s": "Ve."}\n', encoding="utf-8")
+    assert languages(str(tmp_path / "s.jsonl")) == ("en", "es")
     assert languages(memory(tmp_path / "b.tmx", "EN_us", "pt-br"), languages=("en", "pt")) == ("en", "pt")
 
 
@@ -195,6 +202,24 @@ def test_fine_tuning_keeps_the_languages(model: Path, tmp_path: Path) -> None:
     named = {**settings, "data": {**settings["data"], "languages": ["en-GB", "es"]}}
     train_model(named, tmp_path / "other")
     assert list(Translator.load(tmp_path / "other").profiles) == ["en-GB", "es"]
+
+
+def test_fine_tuning_reads_files_in_the_direction_of_the_model(model: Path, tmp_path: Path) -> None:
+    """The memory is from Spanish; pairs of another model's language are refused."""
+    settings = tiny(SHORT, {"data": {"files": [memory(tmp_path / "a.tmx", "en-US", "es-ES")]}})
+    turned = Path(settings["data"]["files"][0])
+    turned.write_text(
+        turned.read_text(encoding="utf-8").replace('srclang="en-US"', 'srclang="es-ES"'), encoding="utf-8"
+    )
+    settings |= {"start": {"model": str(model), "replay": 0}}
+    del settings["network"]
+    train_model(settings, tmp_path / "tuned")
+    tuned = Translator.load(tmp_path / "tuned")
+    assert set(load_testing(tmp_path / "tuned")) <= set(PAIRS)
+    assert tuned.metadata.languages == ("en", "es")
+    settings["data"]["files"] = [memory(tmp_path / "b.tmx", "en", "fr")]
+    with pytest.raises(DataError, match=r"no unit in en and es; its languages are en .360 texts., fr"):
+        train_model(settings, tmp_path / "other")
 
 
 def test_model_json_without_languages_is_that_of_an_earlier_version(model: Path, tmp_path: Path) -> None:

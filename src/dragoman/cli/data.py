@@ -79,7 +79,8 @@ def check_corpus(
     if as_json:
         left_out = [str(problem) for kept in pairs.problems.examples.values() for problem in kept]
         skipped = {
-            "untranslated": pairs.problems.untranslated,
+            "skipped": dict(pairs.problems.skipped),
+            "notes": list(pairs.problems.notes),
             "left_out": dict(pairs.problems.counts),
             "left_out_examples": left_out,
         }
@@ -90,7 +91,7 @@ def check_corpus(
 
 def _print_report(report: Report, console: Console) -> None:
     console.print(
-        f"[bold]{report.pairs:,} pairs[/], {report.distinct_sources:,} distinct sources, "
+        f"[bold]{counted(report.pairs, 'pair')}[/], {report.distinct_sources:,} distinct sources, "
         f"{report.distinct_references:,} distinct targets"
     )
     if report.several_references:

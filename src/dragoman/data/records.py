@@ -14,7 +14,15 @@ from dragoman.wording import counted
 
 KEPT_EXAMPLES = 5
 EXCERPT = 60
-UNTRANSLATED = "untranslated"
+# Why segments of a translation file are skipped until it is finished: the name of a kind, and how a message puts it.
+UNFINISHED = {
+    "untranslated": "without a translation",
+    "missing language": "without a text in both languages",
+    "other languages": "in other languages",
+    "fuzzy": "with a fuzzy translation",
+    "unfinished": "with an unfinished translation",
+    "obsolete": "that are obsolete",
+}
 
 OnBadLine = Literal["error", "skip"]
 
@@ -56,7 +64,8 @@ class ReadErrors:
     counts: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[Problem]] = field(default_factory=dict)
     sink: Callable[[str, str, int, str], None] | None = None  # called for each bad line
-    untranslated: int = 0  # segments without a translation: skipped and counted, never an error
+    skipped: Counter[str] = field(default_factory=Counter)  # segments by kind (UNFINISHED): counted, never an error
+    notes: dict[str, None] = field(default_factory=dict)  # what else the user should know about the files, in order
 
     def __post_init__(self) -> None:
         if self.on_bad_line not in get_args(OnBadLine):
@@ -75,16 +84,21 @@ class ReadErrors:
         if len(kept) < KEPT_EXAMPLES:
             kept.append(problem)
 
-    def skip_untranslated(self, file: str, line: int, text: str) -> None:
-        """Count a segment without a translation; a translation file has them until it is finished."""
-        self.untranslated += 1
+    def skip(self, kind: str, file: str, line: int, text: str) -> None:
+        """Count a segment of one of the kinds UNFINISHED."""
+        self.skipped[kind] += 1
         if self.sink is not None:
-            self.sink(UNTRANSLATED, file, line, text)
+            self.sink(kind, file, line, text)
+
+    def note(self, text: str) -> None:
+        """Keep what a reader decided by itself, to tell it once."""
+        self.notes[text] = None
 
     def merge(self, later: ReadErrors) -> None:
         """Add the errors of files that come after those read so far."""
         self.counts += later.counts
-        self.untranslated += later.untranslated
+        self.skipped += later.skipped
+        self.notes |= later.notes
         for reason, problems in later.examples.items():
             kept = self.examples.setdefault(reason, [])
             kept += problems[: KEPT_EXAMPLES - len(kept)]
@@ -94,14 +108,23 @@ class ReadErrors:
 
     def lines(self) -> list[str]:
         """Report what was skipped, most frequent reason first, with examples; empty if every line was used."""
-        lines = []
-        if self.untranslated:
-            were = "was" if self.untranslated == 1 else "were"
-            lines.append(f"{counted(self.untranslated, 'segment')} without a translation {were} skipped")
+        lines = list(self.notes)
+        if self.skipped:
+            total, kinds = self.skipped.total(), self.skipped.most_common()
+            were = "was" if total == 1 else "were"
+            if len(kinds) == 1:
+                lines.append(f"{counted(total, 'segment')} {_of_kind(*kinds[0])} {were} skipped")
+            else:
+                each = ", ".join(f"{count:,} {_of_kind(kind, count)}" for kind, count in kinds)
+                lines.append(f"{total:,} segments were skipped: {each}")
         for reason, count in self.counts.most_common():
             lines.append(f"{counted(count, 'line')} skipped: {reason}")
             lines += [f"    {problem}" for problem in self.examples[reason]]
         return lines
+
+
+def _of_kind(kind: str, count: int) -> str:
+    return UNFINISHED[kind].replace("that are", "that is") if count == 1 else UNFINISHED[kind]
 
 
 def clean(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from dragoman.errors import ConfigurationError
@@ -112,7 +112,24 @@ def language_codes(found: tuple[str, str] | None) -> Languages | None:
     return None if source == target else (source, target)
 
 
+def common_languages(found: Sequence[Languages | None]) -> Languages | None:
+    """The languages that several files have in common: of en-US, es and en-GB, es those of en, es."""
+    named = [codes for codes in found if codes is not None]
+    if len(named) < len(found) or not named:
+        return None
+    sides = [list(dict.fromkeys(side)) for side in zip(*named, strict=True)]
+    if not all(closest_languages(side[0], [code]) for side in sides for code in side):
+        return None
+    source, target = (side[0] if len(side) == 1 else side[0].partition("-")[0] for side in sides)
+    return (source, target) if source != target else None
+
+
 def languages_of_extensions(first: str, second: str) -> Languages | None:
     """The languages of train.en and train.es; None for extensions such as .txt."""
     found = language_codes((first, second))
-    return found if found and all(f" {code.partition('-')[0]} " in _TWO_LETTERS for code in found) else None
+    return found if found and all(is_known_code(code) for code in found) else None
+
+
+def is_known_code(code: str) -> bool:
+    """Whether a code begins with one of ISO 639-1, as en-US does."""
+    return f" {code.partition('-')[0]} " in _TWO_LETTERS

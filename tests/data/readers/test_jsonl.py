@@ -77,3 +77,38 @@ def test_a_label_may_be_a_number_a_truth_or_a_list(tmp_path: Path) -> None:
     found = [label for label, _ in fields(tmp_path / "b.jsonl", Layout("labelled"))]
     assert found == ["1", "true", "2.5", '["a", "3"]']
     assert lines(write(tmp_path, "c.jsonl", '{"label": "a", "text": 2}'), Layout("labelled"))[0] == []
+
+
+# What `dragoman serve --suggestions FILE` writes
+
+
+def suggestion(source: str, target: str, q: str, s: str) -> str:
+    return json.dumps({"time": "2026-11-19T00:00:00+00:00", "source": source, "target": target, "q": q, "s": s}) + "\n"
+
+
+def test_suggestions_of_a_server_are_pairs_in_one_direction(tmp_path: Path) -> None:
+    text = (
+        suggestion("en", "es", "Go.", "Ve.")
+        + suggestion("es", "en", "Sí", "Yes")
+        + suggestion("en", "fr", "No", "Non")
+        + suggestion("en-GB", "es", "Hi.", "Hola.")
+    )
+    path = write(tmp_path, "a.jsonl", text)
+    assert fields(path) == [("Go.", "Ve."), ("Yes", "Sí"), ("Hi.", "Hola.")]
+    assert fields(path, Layout(languages=("es", "en"))) == [("Ve.", "Go."), ("Sí", "Yes"), ("Hola.", "Hi.")]
+    assert lines(path)[1].lines() == [
+        f"{path}: 2 suggestions from en to es, 1 from es to en turned round",
+        "1 segment in other languages was skipped",
+    ]
+    assert fields(path, Layout(columns=("q", "s")))[1] == ("Sí", "Yes")
+
+
+def test_codes_of_languages_are_not_taken_for_texts(tmp_path: Path) -> None:
+    path = write(tmp_path, "a.jsonl", '{"source": "en", "target": "es", "text": "Go.", "translation": "Ve."}\n')
+    with pytest.raises(
+        DataError, match=r"source and target are codes of languages \(there are 'text', 'translation'; name"
+    ):
+        fields(path)
+    assert fields(path, Layout(columns=("text", "translation"))) == [("Go.", "Ve.")]
+    path = write(tmp_path, "b.jsonl", '{"source": "no", "target": "es", "id": "1"}\n{"source": "Go", "target": "Ve"}\n')
+    assert fields(path) == [("no", "es"), ("Go", "Ve")]

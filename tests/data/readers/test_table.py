@@ -50,7 +50,40 @@ def test_what_a_csv_writer_writes_is_read_back(
 def test_columns_by_number(tmp_path: Path, header: bool | None) -> None:
     path = write(tmp_path, "a.tsv", "es\ten\twho\nVe.\tGo.\tana\nHola.\tHi.\tbob\n")
     below = [("Go.", "Ve."), ("Hi.", "Hola.")]
-    assert fields(path, Layout(columns=(1, 0), header=header)) == (below if header else [("en", "es"), *below])
+    assert fields(path, Layout(columns=(1, 0), header=header)) == ([("en", "es"), *below] if header is False else below)
+
+
+@pytest.mark.parametrize(
+    ("first", "read"),
+    [
+        ("english\tspanish", ("a", "b")),
+        ("English\tEspañol", ("a", "b")),
+        ("Deutsch\tanglais", ("a", "b")),
+        ("EN\tes-ES", ("a", "b")),
+        ("source\ttarget", ("a", "b")),
+        ("Target text\tSource text", ("b", "a")),
+        ("source_en\treference_es", ("a", "b")),
+        ("english\tspanish\tattribution", ("a", "b")),
+        ("id\tenglish\tspanish", ("b", "c")),
+        ("notes\ttarget\tid\tsource", ("d", "b")),
+    ],
+)
+def test_a_header_is_recognised_and_told(tmp_path: Path, first: str, read: tuple[str, str]) -> None:
+    row = "\t".join("abcd"[: first.count("\t") + 1])
+    path = write(tmp_path, "a.tsv", f"{first}\n{row}\n")
+    found, problems = lines(path)
+    assert (fields(path), found) == ([read], [2])
+    assert [note.split(",")[0] for note in problems.lines()] == [f"{path}: the first line is a header"]
+    assert len(fields(path, Layout(header=False))) == 2
+
+
+@pytest.mark.parametrize(
+    "first", ["English\tinglés", "Go.\tVe.", "No\tSi", "no\tsí", "Spanish\tespañol", "text\tlabel"]
+)
+def test_a_pair_is_no_header(tmp_path: Path, first: str) -> None:
+    path = write(tmp_path, "a.tsv", f"{first}\na\tb\n")
+    assert fields(path) == [tuple(first.split("\t")), ("a", "b")]
+    assert lines(path)[1].lines() == []
 
 
 def test_columns_by_name_mean_a_header(tmp_path: Path) -> None:

@@ -42,8 +42,9 @@ def test_tmx_regional_languages(tmp_path: Path) -> None:
     assert fields(path, Layout(languages=("en-US", "es"))) == [("Go.", "Ve."), ("Yes", "Sí")]
     read, problems = lines(path, Layout(languages=("en-GB", "es")))
     assert read == [3]
-    assert account(problems) == [("no text in language 'en-GB'", 2)]
-    assert problems.examples["no text in language 'en-GB'"][0].detail == "found: EN_us, es-ES"
+    assert problems.lines() == ["1 segment without a text in both languages was skipped"]
+    both = f"{path}: EN_us (1 unit) and en (1 unit) were read as en; --languages chooses one of them"
+    assert lines(path, Layout(languages=("en", "es-ES")))[1].lines()[0] == both
 
 
 def test_tmx_the_closest_region_of_a_unit_is_read(tmp_path: Path) -> None:
@@ -51,6 +52,13 @@ def test_tmx_the_closest_region_of_a_unit_is_read(tmp_path: Path) -> None:
     path = write(tmp_path, "a.tmx", tmx(*units, header='<header srclang="en"/>'))
     assert fields(path, Layout(languages=("en_gb", "es"))) == [("colour", "color"), ("Yes", "Sí")]
     assert fields(path, Layout(languages=("en", "es"))) == [("color", "color"), ("colour", "color"), ("Yes", "Sí")]
+
+
+def test_tmx_the_target_is_another_language_if_there_is_one(tmp_path: Path) -> None:
+    three = {"en-US": "color", "en-GB": "colour", "es": "color"}
+    assert fields(write(tmp_path, "a.tmx", tmx(unit(**three)))) == [("color", "color")]
+    two = {"en-US": "color", "en-GB": "colour"}
+    assert fields(write(tmp_path, "b.tmx", tmx(unit(**two)))) == [("color", "colour")]
 
 
 def test_tmx_variants_are_all_kept(tmp_path: Path) -> None:
@@ -63,13 +71,16 @@ def test_tmx_units_without_a_pair(tmp_path: Path) -> None:
     path = write(tmp_path, "a.tmx", tmx("<tu/>\n", unit(en="Go.", es="Ve."), unit(en="x"), unit(en="x", es=" ")))
     read, problems = lines(path)
     assert read == [3]
-    assert account(problems) == [
-        ("not two languages in the unit", 2),
-        ("no text in language 'es'", 4),
+    assert problems.lines() == [
+        "3 segments were skipped: 2 without a text in both languages, 1 without a translation",
     ]
-    assert problems.untranslated == 1
-    with pytest.raises(DataError, match=r"a.tmx, line 2: not two languages in the unit"):
-        fields(path)
+    assert fields(path, on_bad_line="error") == [("Go.", "Ve.")]
+    with pytest.raises(
+        DataError, match=r"no unit in en and de; its languages are en \(3 texts\), es \(2 texts\); choose"
+    ):
+        fields(path, Layout(languages=("en", "de")))
+    with pytest.raises(DataError, match=r"no unit in two languages; its languages are en \(2 texts\)$"):
+        fields(write(tmp_path, "c.tmx", tmx(unit(en="x"), unit(en="y"))))
     with pytest.raises(DataError, match="is empty; expected at least one unit"):
         fields(write(tmp_path, "b.tmx", tmx()), Layout(languages=("en", "es")))
 
@@ -171,10 +182,9 @@ def test_xliff_units_that_are_not_translated_or_not_finished(tmp_path: Path) -> 
     read, problems = lines(write(tmp_path, "a.xlf", text))
     assert fields(str(tmp_path / "a.xlf"), on_bad_line="skip") == [("a", "A"), ("e", "E")]
     assert read == [4, 20]
-    assert account(problems) == [("an unfinished translation", 8)]
-    assert problems.untranslated == 2
-    with pytest.raises(DataError, match=r"line 8: an unfinished translation \(state needs-review-translation\): 'b'"):
-        fields(str(tmp_path / "a.xlf"))
+    assert fields(str(tmp_path / "a.xlf")) == [("a", "A"), ("e", "E")]
+    told = "3 segments were skipped: 2 without a translation, 1 with an unfinished translation"
+    assert problems.lines() == [told]
 
 
 def test_xliff_2_segments(tmp_path: Path) -> None:
@@ -185,8 +195,7 @@ def test_xliff_2_segments(tmp_path: Path) -> None:
     path = write(tmp_path, "a.xlf", text.replace("</unit>", f"{more}<ignorable><source> </source></ignorable></unit>"))
     read, problems = lines(path)
     assert len(read) == 1
-    assert problems.counts == {"an unfinished translation": 1}
-    assert problems.untranslated == 1
+    assert problems.skipped == {"unfinished": 1, "untranslated": 1}
 
 
 def test_xliff_white_space_is_layout_unless_it_is_preserved(tmp_path: Path) -> None:
@@ -241,17 +250,16 @@ msgstr[1] "%d ficheros"
 
 def test_po_entries(tmp_path: Path) -> None:
     path = write(tmp_path, "a.po", PO)
-    assert fields(path, on_bad_line="skip") == [
+    assert fields(path) == [
         ("Two lines", "¡Dos líneas!"),
         ("%d file", "%d fichero"),
         ("%d files", "%d ficheros"),
     ]
     read, problems = lines(path)
     assert read == [5, 19, 19]
-    assert account(problems) == [("a fuzzy translation", 11), ("an obsolete entry", 24)]
-    assert problems.untranslated == 1
-    with pytest.raises(DataError, match=r"a.po, line 11: a fuzzy translation: 'maybe'"):
-        fields(path)
+    assert problems.lines() == [
+        "3 segments were skipped: 1 with a fuzzy translation, 1 without a translation, 1 that is obsolete"
+    ]
 
 
 @pytest.mark.parametrize("on_bad_line", ["error", "skip"])

@@ -3,26 +3,63 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from dragoman.data.readers.conll import MOST_WORDS, SEPARATOR
 from dragoman.data.readers.layout import Format, Layout, Unusable, as_text, get_nested, named_like
+from dragoman.data.readers.suggestions import Suggestions, directions, languages_under
 from dragoman.data.records import ReadErrors, Record, make_record
 from dragoman.data.source import Source
 from dragoman.errors import ConfigurationError
 
 
 def read_jsonl(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[Record]:
-    """Read the chosen keys, by default those named like the fields: {"source": "Go.", "target": "Ve."}."""
+    """Read the chosen keys, by default those named like the fields: {"source": "Go.", "target": "Ve."}.
+
+    Suggestions that a server has stored are recognised, unless keys are chosen.
+    """
     keys = _keys(layout, source)
+    by_default = layout.kind == "pairs" and layout.columns is None
+    suggestions = Suggestions(layout.languages)
     for line, text in source.lines(problems):
         try:
-            values = _values(text, keys, layout)
+            found = _parse(text)
+            if by_default and (languages := directions(found)):
+                pair = suggestions.pair(found, languages)
+                if pair is None:
+                    problems.skip("other languages", source.shown, line, found["q"])
+                    continue
+                values = pair
+            else:
+                if by_default:
+                    _refuse_codes(found)
+                values = _values(found, keys, layout)
         except Unusable as why:
             problems.add(why.reason, source.shown, line, text, why.detail)
             continue
         if record := make_record(layout.joined(values), layout.fields, source.shown, line, problems):
             yield record
+    if note := suggestions.note(source.shown):
+        problems.note(note)
+
+
+def suggested_languages(source: Source) -> tuple[str, str] | None:
+    """The languages of the first line, if it is a suggestion."""
+    for _, text in source.lines(ReadErrors("skip")):
+        try:
+            return directions(_parse(text))
+        except Unusable:
+            return None
+    return None
+
+
+def _refuse_codes(found: Mapping[str, Any]) -> None:
+    """Refuse languages where texts are expected, beside other texts."""
+    others = [key for key, value in found.items() if key not in ("source", "target") and isinstance(value, str)]
+    if len(others) > 1 and languages_under(found):
+        detail = f"there are {', '.join(map(repr, others[:6]))}; name the keys of the texts with --columns"
+        raise Unusable("source and target are codes of languages", detail)
 
 
 def _keys(layout: Layout, source: Source) -> list[str]:
@@ -32,7 +69,7 @@ def _keys(layout: Layout, source: Source) -> list[str]:
     return keys
 
 
-def _values(text: str, keys: Sequence[str], layout: Layout) -> list[str]:
+def _parse(text: str) -> Mapping[str, Any]:
     if not text.strip():
         raise Unusable("an empty line")
     try:
@@ -41,6 +78,10 @@ def _values(text: str, keys: Sequence[str], layout: Layout) -> list[str]:
         raise Unusable("not JSON", str(error)) from None
     if not isinstance(found, dict):
         raise Unusable("not a JSON object")
+    return found
+
+
+def _values(found: Mapping[str, Any], keys: Sequence[str], layout: Layout) -> list[str]:
     if layout.columns is None:
         keys = named_like(keys, found) or keys
     try:
@@ -67,4 +108,4 @@ def _tagged(words: object, tags: object) -> list[str]:
     return [SEPARATOR.join(" ".join(value.split()) for value in values) for values in (words, tags)]
 
 
-JSONL = Format("jsonl", ("jsonl", "ndjson"), ("pairs", "text", "labelled", "tagged"), read_jsonl)
+JSONL = Format("jsonl", ("jsonl", "ndjson"), ("pairs", "text", "labelled", "tagged"), read_jsonl, suggested_languages)

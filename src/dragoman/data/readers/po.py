@@ -17,7 +17,7 @@ LARGEST = 16 << 20  # characters, about 150,000 entries; translate-toolkit reads
 def read_po(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[Record]:
     """Read the entries; each plural form is a pair: msgstr[0] with msgid, the others with msgid_plural.
 
-    Untranslated entries are skipped and counted; fuzzy and obsolete ones are problems.
+    Untranslated, fuzzy and obsolete entries are skipped and counted.
     """
     entries = 0
     for unit in _units(source):
@@ -25,11 +25,9 @@ def read_po(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[Re
             continue
         entries += 1
         for texts in _forms(unit):
-            reason = "an obsolete entry" if unit.isobsolete() else "a fuzzy translation" if unit.isfuzzy() else ""
-            if not unit.isobsolete() and not texts[1].strip():
-                problems.skip_untranslated(source.shown, unit.line_number, texts[0])
-            elif reason:
-                problems.add(reason, source.shown, unit.line_number, texts[0])
+            kind = "obsolete" if unit.isobsolete() else "" if texts[1].strip() else "untranslated"
+            if kind := kind or ("fuzzy" if unit.isfuzzy() else ""):
+                problems.skip(kind, source.shown, unit.line_number, texts[0])
             elif record := make_record(texts, layout.fields, source.shown, unit.line_number, problems):
                 yield record
     if not entries:

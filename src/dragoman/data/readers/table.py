@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
+from dragoman.data.readers.header import named_sides
 from dragoman.data.readers.layout import Format, Layout, named_like
 from dragoman.data.records import ReadErrors, Record, clean, make_record
 from dragoman.data.source import LONGEST_LINE, Line, Source
@@ -100,8 +101,11 @@ def _records(rows: Iterator[Row], source: Source, layout: Layout, problems: Read
     for line, row in rows:
         blank = len(row) < 2 and not "".join(row).strip()
         if not columns and (header or not blank):
-            chosen = layout.columns or (named_like(fields, [clean(name) for name in row]) if header else None)
-            columns = find_columns(chosen, line, row, header, source) or list(range(len(fields)))
+            found = _named_columns(line, row, layout)
+            if found and not header:
+                header = True
+                problems.note(_header_note(file, row, found))
+            columns = found or find_columns(layout.columns, line, row, header, source) or list(range(len(fields)))
             needed, width = max(columns) + 1, len(row)
             if header:
                 continue
@@ -114,6 +118,23 @@ def _records(rows: Iterator[Row], source: Source, layout: Layout, problems: Read
             yield record
     if header and not rows_below and not problems:
         raise DataError(f"{file} has a header but no rows; expected at least one")
+
+
+def _named_columns(line: int, row: Sequence[str], layout: Layout) -> list[int] | None:
+    """The columns of the fields that the first line names, if it is a header or may be one."""
+    names = [clean(name) for name in row]
+    by_number = [column for column in layout.columns or () if isinstance(column, int)]
+    if by_number != list(layout.columns or ()) or line != 1 or layout.header is False:
+        return None
+    if layout.kind == "pairs":
+        return named_sides(names, by_number or None)
+    named = named_like(layout.fields, names) if layout.header and not by_number else None
+    return None if named is None else [names.index(name) for name in named]
+
+
+def _header_note(file: str, row: Sequence[str], columns: Sequence[int]) -> str:
+    named = " and ".join(f"'{clean(row[column])}'" for column in columns)
+    return f"{file}: the first line is a header, so {named} are the columns read (--no-header reads it as a pair)"
 
 
 def _expected(row: Sequence[str], needed: int, width: int) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 from dragoman.data.extras import require_extra
@@ -12,6 +14,7 @@ from dragoman.data.records import ReadErrors, Record, make_record
 from dragoman.data.source import Source
 from dragoman.errors import DataError
 from dragoman.text.language_codes import closest_languages, languages_agree
+from dragoman.wording import counted
 
 Languages = tuple[str, str]
 XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
@@ -20,27 +23,61 @@ XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 def read_tmx(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[Record]:
     """Read the units; several variants of a language give a pair each. Inline codes are kept as text.
 
-    Units with an empty translation are skipped and counted.
+    Units without a text, or with an empty one, in one of the languages are skipped and counted.
     """
     unit_class = require_extra("translate.storage.tmx", source.shown, "TMX").tmxunit
     languages, header_language, units = layout.languages, "", 0
+    tags: Counter[str] = Counter()  # of all texts
+    read: tuple[Counter[str], Counter[str]] = (Counter(), Counter())  # of the texts of each side
     for name, element in xml_units(source, "tmx", units=("tu",), context=("header",)):
         if name == "header":
             header_language = element.get("srclang", "")
             continue
         units += 1
+        line = element.sourceline
         unit = unit_class.createfromxmlElement(element)
         unit.namespace = element.nsmap.get(element.prefix)
         texts = [(_language(node), unit.getNodeText(node) or "") for node in unit.getlanguageNodes()]
+        tags.update(language for language, _ in texts)
         languages = languages or _first_languages([language for language, _ in texts], header_language)
         if has_entities(element):
-            problems.add("an XML entity that is not defined", source.shown, element.sourceline)
-        elif languages is None:
-            problems.add("not two languages in the unit", source.shown, element.sourceline)
-        else:
-            yield from _pairs(texts, languages, source, element.sourceline, layout, problems)
+            problems.add("an XML entity that is not defined", source.shown, line)
+            continue
+        sides = [_texts_in(wanted, texts) for wanted in languages or ()]
+        if not all(sides) or not sides:
+            problems.skip("missing language", source.shown, line, next((text for _, text in texts), ""))
+            continue
+        for count, side in zip(read, sides, strict=True):
+            count.update({language for language, _ in side})
+        for (_, first), (_, second) in product(*sides):
+            if not first.strip() or not second.strip():
+                problems.skip("untranslated", source.shown, line, first if first.strip() else second)
+            elif record := make_record([first, second], layout.fields, source.shown, line, problems):
+                yield record
     if not units:
         raise DataError(f"{source.shown} is empty; expected at least one unit <tu>")
+    _tell_languages(source, languages, tags, read, problems)
+
+
+def _tell_languages(
+    source: Source,
+    languages: Languages | None,
+    tags: Counter[str],
+    read: tuple[Counter[str], Counter[str]],
+    problems: ReadErrors,
+) -> None:
+    """Refuse a file in other languages; note where several variants were read as one language."""
+    if languages is None or not any(read):
+        if problems:
+            return
+        wanted = "two languages" if languages is None else " and ".join(languages)
+        there = ", ".join(f"{tag or 'none'} ({counted(count, 'text')})" for tag, count in tags.most_common())
+        advice = f"; choose with --languages {','.join([*tags][:2])}" if len(tags) > 1 else ""
+        raise DataError(f"{source.shown} has no unit in {wanted}; its languages are {there or 'none'}{advice}")
+    for wanted, count in zip(languages, read, strict=True):
+        if len({tag.lower().replace("_", "-") for tag in count}) > 1:
+            each = " and ".join(f"{tag} ({counted(n, 'unit')})" for tag, n in count.most_common())
+            problems.note(f"{source.shown}: {each} were read as {wanted}; --languages chooses one of them")
 
 
 def tmx_languages(source: Source) -> Languages | None:
@@ -61,34 +98,20 @@ def _language(node: Any) -> str:
 
 
 def _first_languages(found: list[str], source_language: str) -> Languages | None:
-    """Return the source language of the header (else the first of the unit) and the first other one."""
+    """Return the source language of the header (else the first of the unit) and the first other one.
+
+    Another region of the same language counts if there is nothing else.
+    """
     first = next((language for language in found if languages_agree(language, source_language)), *found[:1] or [""])
-    second = next((language for language in found if language != first), "")
+    others = [language for language in found if language != first]
+    second = next((language for language in others if not closest_languages(first, [language])), *others[:1] or [""])
     return (first, second) if first and second else None
 
 
-def _pairs(
-    texts: list[tuple[str, str]], languages: Languages, source: Source, line: int, layout: Layout, problems: ReadErrors
-) -> Iterator[Record]:
-    sides = [_texts_in(wanted, texts) for wanted in languages]
-    for wanted, side in zip(languages, sides, strict=True):
-        if not side:
-            there = ", ".join(sorted({language for language, _ in texts}))
-            return problems.add(
-                f"no text in language '{wanted}'", source.shown, line, detail=f"found: {there or 'none'}"
-            )
-    for first in sides[0]:
-        for second in sides[1]:
-            if first.strip() and not second.strip():
-                problems.skip_untranslated(source.shown, line, first)
-            elif record := make_record([first, second], layout.fields, source.shown, line, problems):
-                yield record
-
-
-def _texts_in(wanted: str, texts: list[tuple[str, str]]) -> list[str]:
+def _texts_in(wanted: str, texts: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """The texts of a unit in the closest language that does not contradict the one wanted."""
     closest = closest_languages(wanted, [language for language, _ in texts if languages_agree(language, wanted)])
-    return [text for language, text in texts if language in closest]
+    return [(language, text) for language, text in texts if language in closest]
 
 
 TMX = Format("tmx", ("tmx",), ("pairs",), read_tmx, tmx_languages)

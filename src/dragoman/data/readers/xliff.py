@@ -19,7 +19,7 @@ UNFINISHED = ("new", "needs-", "initial")
 def read_xliff(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[Record]:
     """Read the units; if the languages are given in reverse, the sides of every pair are swapped.
 
-    Units without a translation are skipped and counted; unfinished translations are problems.
+    Units without a translation, or with an unfinished one, are skipped and counted.
     """
     first = require_extra("translate.storage.xliff", source.shown, "XLIFF").Xliff1Unit
     second = require_extra("translate.storage.xliff2", source.shown, "XLIFF").Xliff2Unit
@@ -33,7 +33,12 @@ def read_xliff(source: Source, layout: Layout, problems: ReadErrors) -> Iterator
         unit = (first if name == "trans-unit" else second).createfromxmlElement(element)
         unit.namespace = element.nsmap.get(element.prefix)
         if not has_entities(element) and not (unit.target or "").strip():
-            problems.skip_untranslated(source.shown, element.sourceline, unit.source or "")
+            problems.skip("untranslated", source.shown, element.sourceline, unit.source or "")
+            continue
+        # XLIFF 1 has it on the target, XLIFF 2 on the segment
+        state = getattr(unit.target_dom, "attrib", {}).get("state") or element.get("state") or ""
+        if state.startswith(UNFINISHED):
+            problems.skip("unfinished", source.shown, element.sourceline, unit.source or "")
             continue
         try:
             texts = _texts(unit, element)
@@ -58,10 +63,6 @@ def xliff_languages(source: Source) -> tuple[str, str] | None:
 def _texts(unit: Any, element: Any) -> list[str]:
     if has_entities(element):
         raise Unusable("an XML entity that is not defined")
-    # XLIFF 1 has it on the target, XLIFF 2 on the segment
-    state = unit.target_dom.get("state") or element.get("state") or ""
-    if state.startswith(UNFINISHED):
-        raise Unusable("an unfinished translation", f"state {state}")
     return [unit.source or "", unit.target]
 
 

@@ -25,10 +25,10 @@ from dragoman.data.toys import Task
 from dragoman.errors import ConfigurationError, DataError
 from dragoman.tasks.parts import files_of, is_folder, is_prepared, refuse_splitting
 from dragoman.tasks.translation.settings import PairData
-from dragoman.text.language_codes import Languages, language_codes
+from dragoman.text.language_codes import Languages, common_languages, language_codes
 
 Pair = tuple[str, str]
-CHOOSING = ("tmx", "xliff")  # formats that read the pairs of the languages that are given
+CHOOSING = ("tmx", "xliff")  # formats that read the pairs of the languages that are given; JSON Lines of suggestions do
 
 
 @dataclass(frozen=True)
@@ -129,23 +129,29 @@ def _open_folder(settings: PairData) -> Corpus:
 
 def _languages_of(settings: PairData) -> Languages | None:
     """The languages that the files name, if all name the same."""
-    found = set()
-    for name in settings.files:
-        source = Source(name, settings.encoding)
-        named = find_format(source, _layout(settings), settings.format).languages
-        found.add(None if named is None else language_codes(named(source)))
-    return found.pop() if len(found) == 1 else None
+    return common_languages([_named_languages(name, settings) for name in settings.files])
+
+
+def _named_languages(name: str, settings: PairData) -> Languages | None:
+    source = Source(name, settings.encoding)
+    named = find_format(source, _layout(settings), settings.format).languages
+    return None if named is None else language_codes(named(source))
 
 
 def _digest(contents: list[str], settings: PairData, names: Sequence[str]) -> str:
     """One digest for what is read, and for how it is read: languages count where they choose what is read."""
     counted_from_0 = settings.model_copy(update={"columns": zero_based(settings.columns)})  # as version 0.1.0 did
     dumped = counted_from_0.model_dump(mode="json")
-    if not any(_format_of(name, settings) in CHOOSING for name in names):
+    if not any(_reads_by_language(name, settings) for name in names):
         dumped["languages"] = None
     order = ("format", "columns", "header", "languages", "encoding", "on_bad_line")  # that of version 0.1.0
     how = json.dumps({name: dumped[name] for name in order}, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256("\n".join([*contents, how]).encode()).hexdigest()
+
+
+def _reads_by_language(name: str, settings: PairData) -> bool:
+    format = _format_of(name, settings)
+    return format in CHOOSING or (format == "jsonl" and _named_languages(name, settings) is not None)
 
 
 def _layout(settings: PairData) -> Layout:

@@ -41,7 +41,9 @@ def prepare_corpus(
     encoders = None
     if base is not None:
         encoders = dict(zip(SIDES, (base.source_tokenizer, base.target_tokenizer), strict=True))
-        settings = settings.model_copy(update={"protect": settings.protect and base.metadata.protect})
+        languages = settings.languages or base.metadata.languages
+        protect = settings.protect and base.metadata.protect
+        settings = settings.model_copy(update={"protect": protect, "languages": languages})
     s, room = settings, None if base is None else base.network.maximum_length
     layout = Layout("pairs", zero_based(s.columns), s.header, s.languages)
     shards = cut_into_shards(find_files(s.files, s.format), layout, s.format, s.encoding)

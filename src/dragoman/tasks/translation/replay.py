@@ -79,12 +79,15 @@ def _corpus_of(base: Translator) -> Corpus:
     try:
         settings = resolved(place / "configuration.toml").data
         assert isinstance(settings, PairData)
-        corpus = open_corpus(settings)
+        found = [open_corpus(settings)]
+        if settings.languages is None:  # a fine-tuned model's files were read in the direction of its base
+            found.append(open_corpus(settings.model_copy(update={"languages": base.metadata.languages})))
     except DragomanError as error:
         raise NotAtHand(f"the pairs that {place} was trained on are not at hand ({error})") from None
-    if corpus.digest != base.metadata.data.digest:
-        raise NotAtHand(f"{corpus.name} has changed since {place} was trained on it")
-    return corpus
+    same = [corpus for corpus in found if corpus.digest == base.metadata.data.digest]
+    if not same:
+        raise NotAtHand(f"{found[0].name} has changed since {place} was trained on it")
+    return same[0]
 
 
 def _chosen(corpus: Corpus, base: Translator, new: Dataset, seed: int, count: int) -> Part:

@@ -58,9 +58,12 @@ class Translation(Task):
         return open_corpus(settings, given)
 
     def data_settings(self, asked: TrainingConfiguration, base: Any) -> Any:
-        """A base has stand-ins in its vocabulary, or has none."""
+        """A base has stand-ins in its vocabulary, or has none; files are read in its direction."""
         data: Any = asked.data
-        return data if base is None else data.model_copy(update={"protect": data.protect and base.metadata.protect})
+        if base is None:
+            return data
+        languages = data.languages or base.metadata.languages
+        return data.model_copy(update={"protect": data.protect and base.metadata.protect, "languages": languages})
 
     def resumed(self, asked: TrainingConfiguration, saved: TrainingConfiguration) -> TrainingConfiguration:
         """The languages stay what they were called."""
@@ -155,8 +158,9 @@ class Translation(Task):
         return load_testing(directory)
 
     def read_samples(self, model: Any, files: Sequence[str], settings: Mapping[str, Any]) -> Sequence[Any]:
+        chosen = {"languages": model.metadata.languages, **settings}
         return read_pairs(
-            PairData(files=tuple(files), **settings), lambda line: warnings.warn(line, DragomanWarning, stacklevel=2)
+            PairData(files=tuple(files), **chosen), lambda line: warnings.warn(line, DragomanWarning, stacklevel=2)
         )
 
     def evaluate(self, model: Any, samples: Sequence[Any]) -> TaskReport:
