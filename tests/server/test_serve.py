@@ -151,10 +151,21 @@ def test_sighup_loads_a_new_model_without_dropping_a_request(model: Path, tmp_pa
         assert set(answers) == {200}
         parameters = server.client.get("/v1/models").json()["models"][0]["parameters"]
         assert parameters != metadata["parameters"]
+        digest = server.client.get("/v1/models").json()["models"][0]["digest"]
         (place / "weights.safetensors").write_bytes(b"damaged")  # a failed reload keeps the models that work
         server.signal(signal.SIGHUP)
         _wait(lambda: "not reloaded" in server.log())
-        assert server.translate(TEXT).status_code == 200
+        assert str(place / "weights.safetensors") in "".join(server.log().split("\n"))
+        workers = server.workers()
+        for pid in workers:  # new ones load what these have loaded
+            os.kill(pid, signal.SIGKILL)
+        _wait(lambda: server.workers() and not set(server.workers()) & set(workers))
+        answer = server.translate(TEXT)
+        assert (answer.status_code, answer.headers["dragoman-model"]) == (200, f"model={digest}")
+        health = server.client.get("/health")
+        assert (health.status_code, health.json()["models"]) == (200, {"model": digest})
+        assert "not reloaded: model/weights.safetensors" in health.text
+        assert str(tmp_path) not in health.text
 
 
 def test_sigterm_finishes_what_runs_and_refuses_what_comes(model: Path, expected: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -80,6 +81,20 @@ def test_other_jobs_do_not_wait_for_sentences() -> None:
     inbox: Any = Script(requests(0, 1), requests(1, 1))
     _accept(scheduler, inbox, 60.0)
     assert inbox.waited == [0]
+
+
+def test_a_worker_gives_signs_of_life_while_it_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dragoman.server.worker.BEAT", 0.01)
+    (received, given), ended = os.pipe(), threading.Event()
+    unpacker, found = Unpacker(), list[dict[str, Any]]()
+    with os.fdopen(received, "rb", buffering=0) as reading, os.fdopen(given, "wb") as writing:
+        thread = threading.Thread(target=Sender(writing).beat, args=(ended,))
+        thread.start()
+        while len(found) < 2:
+            found += unpacker.feed(reading.read(1_000) or b"")
+        ended.set()
+        thread.join()
+    assert found[:2] == [{"alive": True}] * 2
 
 
 def test_what_arrived_before_the_end_is_answered_in_one_write() -> None:

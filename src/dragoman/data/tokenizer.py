@@ -18,6 +18,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -106,7 +107,8 @@ class Tokenizer:
         """The labels of each text, without start and end: int32 arrays."""
         if self._characters is not None:
             return [self._encode_characters(text, self._characters) for text in texts]
-        encodings = self.engine.encode_batch_fast(list(texts), add_special_tokens=False)
+        with _panics_explained():
+            encodings = self.engine.encode_batch_fast(list(texts), add_special_tokens=False)
         return [np.array(encoding.ids, np.int32) for encoding in encodings]
 
     @cached_property
@@ -132,7 +134,8 @@ class Tokenizer:
 
         All labels one after the other are those of `encode`.
         """
-        encoding = self.engine.encode(text, add_special_tokens=False)
+        with _panics_explained():
+            encoding = self.engine.encode(text, add_special_tokens=False)
         found: list[_Word] = []
         pieces = zip(encoding.ids, encoding.tokens, encoding.word_ids, encoding.offsets, strict=True)
         for _, group in itertools.groupby(pieces, key=lambda piece: piece[2]):
@@ -196,6 +199,19 @@ class Tokenizer:
         if found != list(SPECIAL.values()):
             raise FileFormatError(f"{path}: its first labels are {found}, expected {list(SPECIAL.values())}")
         return cls(engine)
+
+
+@contextmanager
+def _panics_explained() -> Iterator[None]:
+    """Turn a panic of the library, which is no `Exception`, into an error: a rule of a file can cause one."""
+    try:
+        yield
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        raise FileFormatError(
+            f"the model's tokenizer fails on this text ({error}); its file has a rule that this program did not write"
+        ) from None
 
 
 @dataclass

@@ -18,6 +18,7 @@ class ModelInfo:
     name     of its directory; unique among the served ones
     source   the code of the language it reads, of a translator
     target   the code of the language it writes
+    digest   SHA-256 of its files, which tells what was loaded
     details  what a page needs to know of it: classes, size of images, horizon
     """
 
@@ -26,6 +27,7 @@ class ModelInfo:
     source: str | None = None
     target: str | None = None
     parameters: int = 0
+    digest: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
 
     def as_dict(self) -> Payload:
@@ -36,7 +38,7 @@ class Backend(Protocol):
     """Runs jobs on models: kinds and payloads are in `server/jobs.py`."""
 
     def models(self) -> list[ModelInfo]:
-        """What is served now."""
+        """What is served now; an error while the models are loaded for the first time."""
         ...
 
     def ready(self) -> bool:

@@ -6,7 +6,9 @@ import asyncio
 import json
 import re
 from contextlib import suppress
+from contextvars import ContextVar
 from typing import Any
+from urllib.parse import quote
 
 from dragoman.server.errors import ServerError, Unavailable
 
@@ -18,9 +20,18 @@ HEADERS = {
     b"content-security-policy": b"default-src 'none'; frame-ancestors 'none'",
     b"cache-control": b"no-store",
 }
+MODELS = b"dragoman-model"  # a header: which models answered, by their digests
+_models: ContextVar[dict[str, str] | None] = ContextVar("models", default=None)  # of the request that runs
 _ABSOLUTE = re.compile(r"https?://[^/]*", re.IGNORECASE)
 
 Scope = dict[str, Any]
+
+
+def note_model(name: str, digest: str) -> None:
+    """Have the answer to the request that runs name a model that takes part in it."""
+    found = _models.get()
+    if found is not None:
+        found[name] = digest
 
 
 class Disconnected(Exception):
@@ -49,6 +60,7 @@ async def run(app: Any, scope: Scope, body: bytes, receive: Any, answer: Answer,
     seconds  in which the answer must begin
     """
     gone = asyncio.Event()
+    _models.set(answer.models)
     running = asyncio.ensure_future(app(scope, _replayed(body, gone), answer))
     watching = asyncio.ensure_future(_leave(receive, gone))
     try:
@@ -99,12 +111,16 @@ class Answer:
         self._send, self._slow = send, slow
         self.status = 0
         self.complete = False
+        self.models: dict[str, str] = {}
 
     async def __call__(self, message: Scope) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
             given = {name.lower() for name, _ in message["headers"]}
             message["headers"] = [*message["headers"], *((n, v) for n, v in HEADERS.items() if n not in given)]
+            if self.models:
+                named = ", ".join(f"{quote(name)}={digest}" for name, digest in self.models.items())
+                message["headers"].append((MODELS, named.encode()))
         else:
             self.complete = not message.get("more_body", False)
         try:

@@ -10,15 +10,17 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from dragoman.errors import DragomanError
 from dragoman.server.backend import ModelInfo, Payload
 from dragoman.server.errors import ServerError, Unavailable
-from dragoman.server.process import WorkerDied, WorkerProcess
+from dragoman.server.exchange import note_model
+from dragoman.server.pinning import PinnedModels, named
+from dragoman.server.process import Job, WorkerDied, WorkerProcess
 from dragoman.server.settings import ServerSettings
 from dragoman.training.workers import physical_cores
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0  # seconds before a worker that died is replaced; doubled each time
 STOPPED = 10.0  # seconds in which an idle worker ends
-HANGS = 600.0  # seconds after which a worker that does not answer is killed: compiling a kernel takes less
 log = logging.getLogger("dragoman.server")
 
 
@@ -32,16 +34,18 @@ class WorkerPool:
     def __init__(self, models: Mapping[str, Path], settings: ServerSettings, languages: Mapping[str, Any]) -> None:
         self._settings = settings
         threads = settings.threads or max(1, physical_cores() // settings.workers)
+        self._models = models
         self._given: Payload = {
-            "models": {name: str(place) for name, place in models.items()},
             "languages": dict(languages),
             "threads": threads,
             "sentences": settings.sentences,
         }
         self._workers: list[WorkerProcess] = []
-        self._leaving: set[WorkerProcess] = set()  # replaced ones that still have jobs
+        self._running: set[WorkerProcess] = set()  # those, others that start, and replaced ones that still have jobs
+        self._pinned: PinnedModels | None = None  # what the workers have loaded
         self._infos: list[ModelInfo] = []
         self._problems: list[str] = []
+        self._unchecked: list[str] = []  # models without golden answers
         self._failure: str | None = None
         self._available = asyncio.Event()
         self._numbers = count(1)
@@ -53,6 +57,8 @@ class WorkerPool:
     # What is served
 
     def models(self) -> list[ModelInfo]:
+        if not self._infos:
+            raise Unavailable(f"the server is not ready: {self._failure or 'the models are being loaded'}", 5)
         return self._infos
 
     def ready(self) -> bool:
@@ -61,7 +67,14 @@ class WorkerPool:
     def status(self) -> Payload:
         live = sum(worker.ready for worker in self._workers)
         state = "stopping" if self._stopping else "ok" if live else "failed" if self._failure else "starting"
-        return {"status": state, "workers": live, "waiting": self._waiting, "problems": self._all_problems()}
+        return {
+            "status": state,
+            "workers": live,
+            "waiting": self._waiting,
+            "problems": self._all_problems(),
+            "models": {info.name: info.digest for info in self._infos},
+            "unchecked": self._unchecked,
+        }
 
     def _all_problems(self) -> list[str]:
         return [*self._problems, *([self._failure] if self._failure else [])]
@@ -70,100 +83,115 @@ class WorkerPool:
 
     async def start(self) -> str | None:
         """Start the workers, and wait until they are ready; why they cannot work, if they cannot."""
-        self._workers = await self._started()
-        self._update()
-        return self._failure
-
-    async def _started(self) -> list[WorkerProcess]:
-        """New workers, ready or failed. The first is awaited alone: it compiles kernels that the others load."""
-        workers: list[WorkerProcess] = []
-        for _ in range(self._settings.workers):
-            worker = WorkerProcess(self._given, self._ended, HANGS)
-            await worker.start()
-            workers.append(worker)
-            if len(workers) == 1:
-                await worker.settled.wait()
-        await asyncio.gather(*(worker.settled.wait() for worker in workers))
-        return workers
-
-    def _update(self) -> None:
-        """Take over what the workers say of their models."""
-        known = next((worker for worker in self._workers if worker.ready), None)
-        if known is None:
-            reasons = [worker.failure for worker in self._workers if worker.failure]
-            self._failure = reasons[0] if reasons else "the models could not be loaded"
-            return
-        assert known.about is not None
-        self._failure = None
-        self._infos = [ModelInfo(**about) for about in known.about["models"]]
-        self._problems = known.about["problems"]
-        for problem in self._problems:
-            log.warning("%s", problem)
-        self._available.set()
+        if reason := await self._load():
+            self._failure = named(reason, self._models)
+        return reason
 
     async def reload(self) -> str | None:
         """Load the models as they are on disk now, and let new workers take over; why not, if that fails."""
-        workers = await self._started()
-        if not all(worker.ready for worker in workers):
-            reason = next((worker.failure for worker in workers if worker.failure), "the models could not be loaded")
+        reason = await self._load()
+        if reason is not None:
+            self._problems = [*self._problems, f"not reloaded: {named(reason, self._models)}"]
+        return reason
+
+    async def _load(self) -> str | None:
+        """Copy the models, and let new workers take over that have loaded the copy; why not, if that fails."""
+        try:
+            pinned = await asyncio.to_thread(PinnedModels.copy, self._models)
+        except DragomanError as error:
+            return str(error)
+        try:
+            workers = await self._started(pinned)
+        finally:  # copied for nothing, unless all of them are ready
+            if not self._in_use(pinned):
+                pinned.remove()
+        if not all(worker.ready for worker in workers) or self._stopping:
             for worker in workers:
-                await worker.stop(STOPPED)
-            self._problems = [*self._problems, f"not reloaded: {reason}"]
-            return reason
-        before, self._workers = self._workers, workers
-        self._update()
+                worker.close()
+            reasons = [worker.failure for worker in workers if worker.failure]
+            return pinned.for_operator(reasons[0]) if reasons else "the models could not be loaded; the log has more"
+        before, self._workers, self._pinned = self._workers, workers, pinned
+        self._take_over(pinned)
         for worker in before:
-            self._retire(worker)
+            worker.close()  # it finishes what it has
         return None
 
-    def _retire(self, worker: WorkerProcess) -> None:
-        self._leaving.add(worker)
-        worker.close()  # it finishes what it has
+    async def _started(self, pinned: PinnedModels) -> list[WorkerProcess]:
+        """New workers, ready or failed. The first is awaited alone: it compiles kernels that the others load."""
+        workers = [await self._start_worker(pinned)]
+        if workers[0].ready:
+            others = (self._start_worker(pinned) for _ in range(1, self._settings.workers))
+            workers += await asyncio.gather(*others)
+        return workers
+
+    async def _start_worker(self, pinned: PinnedModels) -> WorkerProcess:
+        worker = WorkerProcess(self._given, pinned, self._ended)
+        self._running.add(worker)
+        await worker.start()
+        await worker.settled.wait()
+        return worker
+
+    def _take_over(self, pinned: PinnedModels) -> None:
+        """Tell clients what the new workers say of their models."""
+        about = next(worker.about for worker in self._workers if worker.about)
+        self._failure = None
+        self._infos = [ModelInfo(**{**info, "digest": pinned.digests[info["name"]]}) for info in about["models"]]
+        self._problems, self._unchecked = about["problems"], about["unchecked"]
+        for problem in self._problems:
+            log.warning("%s", problem)
+        self._available.set()
 
     async def stop(self) -> None:
         self._stopping = True
         for task in self._background:
             task.cancel()
-        everyone = [*self._workers, *self._leaving]
-        await asyncio.gather(*(worker.stop(STOPPED) for worker in everyone))
+        await asyncio.gather(*(worker.stop(STOPPED) for worker in self._running))
+        if self._pinned is not None:
+            self._pinned.remove()
+
+    def _in_use(self, pinned: PinnedModels) -> bool:
+        return pinned is self._pinned or any(worker.pinned is pinned for worker in self._running)
 
     def _ended(self, worker: WorkerProcess) -> None:
         """A worker has ended: as it was told, or it must be replaced."""
-        if worker in self._leaving:
-            self._leaving.discard(worker)
-        elif worker in self._workers and not self._stopping:
+        self._running.discard(worker)
+        if not self._in_use(worker.pinned):
+            worker.pinned.remove()
+        if worker in self._workers and not self._stopping:
             self._workers.remove(worker)
             if not self.ready():
                 self._available.clear()
             log.error("worker %s died and is replaced", worker.pid)
-            task = asyncio.create_task(self._replace())
+            task = asyncio.create_task(self._replace(worker.pinned))
             self._background.add(task)
             task.add_done_callback(self._background.discard)
 
-    async def _replace(self) -> None:
+    async def _replace(self, pinned: PinnedModels) -> None:
         """Start a worker in the place of a dead one, again and again with longer pauses until it is ready."""
-        while not self._stopping:
-            worker = WorkerProcess(self._given, self._ended, HANGS)
-            await worker.start()
-            await worker.settled.wait()
-            if worker.ready:
+        while pinned is self._pinned and not self._stopping:
+            worker = await self._start_worker(pinned)
+            if worker.ready and pinned is not self._pinned:  # new models were loaded meanwhile
+                worker.close()
+            elif worker.ready:
                 self._workers.append(worker)
-                self._update()
-                self._pause = FIRST_PAUSE
+                self._failure, self._pause = None, FIRST_PAUSE
+                self._available.set()
                 return
-            self._failure = worker.failure or "a worker dies when it starts; the log has more"
-            await asyncio.sleep(self._pause)
-            self._pause = min(2 * self._pause, LONGEST_PAUSE)
+            else:
+                self._failure = pinned.for_clients(worker.failure or "a worker dies when it starts; the log has more")
+                await asyncio.sleep(self._pause)
+                self._pause = min(2 * self._pause, LONGEST_PAUSE)
 
     # Jobs
 
     async def run(self, kind: str, model: str, payload: Payload) -> Payload:
         with self._admitted():
-            async with asyncio.timeout(self._settings.timeout):
+            deadline = asyncio.get_running_loop().time() + self._settings.timeout
+            async with asyncio.timeout_at(deadline):
                 try:
-                    return await self._answer(kind, model, payload)
+                    return await self._answer(kind, model, payload, deadline)
                 except WorkerDied:
-                    return await self._answer(kind, model, payload)  # by another one, once
+                    return await self._answer(kind, model, payload, deadline)  # by another one, once
 
     async def stream(self, kind: str, model: str, payload: Payload) -> AsyncGenerator[Payload]:
         deadline, answered = asyncio.get_running_loop().time() + self._settings.timeout, False
@@ -197,19 +225,18 @@ class WorkerPool:
         finally:
             self._waiting -= 1
 
-    async def _answer(self, kind: str, model: str, payload: Payload) -> Payload:
+    async def _answer(self, kind: str, model: str, payload: Payload, deadline: float) -> Payload:
         """The result of the worker with the fewest jobs."""
-        worker = await self._choose()
-        number = next(self._numbers)
         answer: asyncio.Future[Payload | None] = asyncio.get_running_loop().create_future()
 
         def receive(message: Payload | None) -> None:
             if not answer.done() and (message is None or "part" not in message):
                 answer.set_result(message)
 
-        worker.send(number, kind, model, payload, receive)
+        worker = await self._choose()
+        number = self._send(worker, kind, model, payload, Job(receive, deadline))
         try:
-            result: Payload = _checked(await answer)["result"]
+            result: Payload = self._checked(await answer)["result"]
         finally:
             worker.forget(number, answer.done() and not answer.cancelled())
         return result
@@ -218,34 +245,41 @@ class WorkerPool:
         """The parts of a result, as the worker with the fewest jobs makes them."""
         async with asyncio.timeout_at(deadline):
             worker = await self._choose()
-        number, finished = next(self._numbers), False
-        waiting: asyncio.Queue[Payload | None] = asyncio.Queue()
-        worker.send(number, kind, model, payload, waiting.put_nowait)
+        waiting, finished = asyncio.Queue[Payload | None](), False
+        number = self._send(worker, kind, model, payload, Job(waiting.put_nowait, deadline))
         try:
             while not finished:
                 async with asyncio.timeout_at(deadline):
                     message = await waiting.get()
                 finished = message is None or "part" not in message
-                if "part" in (found := _checked(message)):
+                if "part" in (found := self._checked(message)):
                     yield found["part"]
         finally:
             worker.forget(number, finished)
+
+    def _send(self, worker: WorkerProcess, kind: str, model: str, payload: Payload, job: Job) -> int:
+        """Give a worker a job; the answer of this request says which model it is for."""
+        if model:
+            note_model(model, worker.pinned.digests.get(model, ""))
+        number = next(self._numbers)
+        worker.send(number, {"kind": kind, "model": model, "payload": payload}, job)
+        return number
 
     async def _choose(self) -> WorkerProcess:
         while True:
             ready = [worker for worker in self._workers if worker.ready]
             if ready:
                 return min(ready, key=lambda worker: worker.load)
-            if self._failure or not self._infos:
-                reason = self._failure or "the models are being loaded"
-                raise Unavailable(f"the server is not ready: {reason}", retry_after=5)
+            if self._failure:
+                raise Unavailable(f"the server is not ready: {self._failure}", retry_after=5)
+            self.models()  # an error while they are loaded for the first time
             await self._available.wait()
 
-
-def _checked(message: Payload | None) -> Payload:
-    """What a worker said, unless it is that it cannot."""
-    if message is None:
-        raise WorkerDied
-    if "error" in message:
-        raise ServerError(message["error"], message["status"], 1 if message["status"] == 503 else None)
-    return message
+    def _checked(self, message: Payload | None) -> Payload:
+        """What a worker said, unless it is that it cannot."""
+        if message is None:
+            raise WorkerDied
+        if "error" in message:
+            error = self._pinned.for_clients(message["error"]) if self._pinned else message["error"]
+            raise ServerError(error, message["status"], 1 if message["status"] == 503 else None)
+        return message

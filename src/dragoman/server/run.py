@@ -97,6 +97,7 @@ class Server(uvicorn.Server):
 
     def __init__(self, pool: WorkerPool, settings: ServerSettings) -> None:
         self._pool = pool
+        self._changed = False
         self._reloading: asyncio.Task[Any] | None = None
         config = uvicorn.Config(
             create_app(pool, settings),
@@ -125,10 +126,14 @@ class Server(uvicorn.Server):
                 loop.remove_signal_handler(number)
 
     def _hang_up(self) -> None:
+        self._changed = True
         if self._reloading is None or self._reloading.done():
             self._reloading = asyncio.create_task(self._reload())
 
     async def _reload(self) -> None:
-        log.info("loading the models again")
-        reason = await self._pool.reload()
-        log.info("the models are reloaded" if reason is None else f"not reloaded, the old models stay: {reason}")
+        """Load the models, and once more if a signal came meanwhile: what was copied may be older than it."""
+        while self._changed:
+            self._changed = False
+            log.info("loading the models again")
+            reason = await self._pool.reload()
+            log.info("the models are reloaded" if reason is None else f"not reloaded, the old models stay: {reason}")

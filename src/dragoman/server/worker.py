@@ -14,6 +14,7 @@ import os
 import select
 import signal
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Iterable
@@ -29,6 +30,7 @@ from dragoman.server.scheduling import BATCH, Scheduler
 GATHER = 0.005  # seconds at most that a worker waits for more requests
 SHARE = 0.25  # of the time that the last step took: waiting longer would cost more than it gains
 READ = 2**20  # bytes at a time
+BEAT = 0.5  # seconds between two signs of life
 log = logging.getLogger("dragoman.server")
 
 
@@ -52,6 +54,7 @@ def main() -> None:
         return
     send({"ready": about})
     send.flush()
+    threading.Thread(target=send.beat, args=(threading.Event(),), daemon=True).start()
     gc.collect()
     gc.freeze()  # searching all modules and models for garbage would take longer than a translation
     serve(Scheduler(models, answers(), send, given["sentences"], send.flush), Inbox(sys.stdin.fileno()))
@@ -63,19 +66,28 @@ class Sender:
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
         self._messages: list[bytes] = []
+        self._lock = threading.Lock()
 
     def __call__(self, message: Message) -> None:
         self._messages.append(pack(message))
 
     def flush(self) -> None:
-        if not self._messages:
-            return
-        try:
-            self._stream.write(b"".join(self._messages))
-            self._stream.flush()
-        except BrokenPipeError:
-            os._exit(0)
-        self._messages.clear()
+        if self._messages:
+            self._write(b"".join(self._messages))
+            self._messages.clear()
+
+    def _write(self, data: bytes) -> None:
+        with self._lock:
+            try:
+                self._stream.write(data)
+                self._stream.flush()
+            except BrokenPipeError:
+                os._exit(0)
+
+    def beat(self, ended: threading.Event) -> None:
+        """Send signs of life, on a thread of its own: a long piece of work is not silence."""
+        while not ended.wait(BEAT):
+            self._write(pack({"alive": True}))
 
 
 def answers() -> dict[str, Any]:

@@ -25,6 +25,7 @@ class ModelResponse(BaseModel):
     source: str | None = Field(default=None, description="Code of the language that a translator reads.")
     target: str | None = Field(default=None, description="Code of the language that it writes.")
     parameters: int
+    digest: str = Field(description="SHA-256 of its files; `Dragoman-Model` in the head of an answer has it too.")
     details: dict[str, Any] = Field(description="Sizes, names of classes or columns, and what can be asked of it.")
 
 
