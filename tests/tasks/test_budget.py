@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,11 +17,12 @@ from dragoman.tasks.configuration import resolved
 from dragoman.tasks.model import load_metadata
 from dragoman.tasks.planning import Speed
 from dragoman.tasks.training import train_model
-from dragoman.training import Callback, loop
+from dragoman.training import Callback
 from dragoman.training.checkpoints import Checkpoints
 from dragoman.training.interrupts import Interrupts
 from dragoman.training.loop import Training
 from tests.tasks.models import tiny, told_history
+from tests.training.fake_time import running_at
 
 GIVEN = tiny({"stopping": {"epochs": None, "budget": "100s"}, "data": {"protect": False}})
 
@@ -40,7 +40,7 @@ class Machine(Callback):
             return whole(part, items)
 
         monkeypatch.setattr(Part, "batch", batch)
-        monkeypatch.setattr(loop, "time", SimpleNamespace(monotonic=lambda: self.seconds))
+        running_at(monkeypatch, lambda: self.seconds)
         monkeypatch.setattr(decisions, "measure", lambda *_: Speed(1000, 1.0, 100.0, 10, 0.0, 2**20))
 
     def step(self, step: int, loss: Loss, training: Training) -> None:
@@ -88,3 +88,22 @@ def test_a_resumed_training_keeps_its_plan_and_its_time(tmp_path: Path, monkeypa
     machine.train(tmp_path / "model", without)
     assert load_metadata(tmp_path / "model").training["steps"] == plan, "without the budget the plan stays"
     assert told_history(tmp_path / "model")[-1]["rate"] == pytest.approx(0, abs=1e-6)
+
+
+def test_a_larger_budget_continues_a_finished_training_with_a_new_plan(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = Machine(monkeypatch)
+    machine.train(tmp_path / "model")
+    steps = load_metadata(tmp_path / "model").training["steps"]
+    machine.seconds += 1e6  # a pause does not count
+    longer = tiny({**GIVEN, "stopping": {"epochs": None, "budget": "200s"}})
+    outcome, _ = machine.train(tmp_path / "model", longer)
+    history = told_history(tmp_path / "model")
+    assert outcome.reason == f"finished {history[-1]['step']} steps"
+    assert history[-1]["step"] > steps + 30
+    assert 170 < load_metadata(tmp_path / "model").training["seconds"] <= 200
+    assert max(line["rate"] for line in history if line["step"] > steps) > 0.001, "it learns on"
+    assert history[-1]["rate"] == pytest.approx(0, abs=1e-6)
+    again, _ = machine.train(tmp_path / "model", longer)
+    assert (again.records, again.reason) == ([], outcome.reason)

@@ -17,7 +17,8 @@ from safetensors.numpy import load_file
 from dragoman import Translator
 from dragoman.errors import ConfigurationError
 from dragoman.loss import Loss
-from dragoman.tasks.configuration import configuration, merged, read_toml
+from dragoman.tasks import components
+from dragoman.tasks.configuration import configuration, merged, read_toml, resolved
 from dragoman.tasks.model import load_metadata
 from dragoman.tasks.training import locked, train_model
 from dragoman.training import Callback, Outcome
@@ -127,22 +128,30 @@ def test_a_finished_training_is_left_as_it_is(tmp_path: Path) -> None:
     )
 
 
-def test_more_epochs_go_on_from_the_end(tmp_path: Path) -> None:
-    model = Path(shutil.copytree(uninterrupted(), tmp_path / "model"))
-    _, outcome = train_model(tiny(SETTINGS, {"stopping": {"epochs": 4}}), model)
-    assert [record.step for record in outcome.records] == [40]
-    assert [line["step"] for line in told_history(model)] == [10, 20, 30, 40]
-    assert load_metadata(model).training["epochs"] == 4.0
-
-
-def test_a_rate_that_has_fallen_to_nothing_is_told(tmp_path: Path) -> None:
-    """A cosine ends with its last planned step: whoever asks for more epochs learns from them, or hears why not."""
-    model = Path(shutil.copytree(uninterrupted(), tmp_path / "model"))
+def test_more_epochs_go_on_with_the_rates_of_a_training_of_so_many(tmp_path: Path) -> None:
+    """Stopped once on the way, they end as if they had not been."""
+    longer = tiny(SETTINGS, {"stopping": {"epochs": 6}})
+    whole, model = (Path(shutil.copytree(uninterrupted(), tmp_path / name)) for name in ("whole", "model"))
     told: list[str] = []
-    watcher = Callback()
-    watcher.notice = told.append  # type: ignore[method-assign]
-    train_model(tiny(SETTINGS, {"stopping": {"epochs": 4}}), model, watcher, None, told.append)
-    assert told_history(model)[-1]["rate"] > 0 or any("rate" in text for text in told)
+    _, outcome = train_model(longer, whole, tell=told.append)
+    assert [record.step for record in outcome.records] == [40, 50, 60]
+    assert "60 steps are planned now instead of 30, and the learning rate with them" in told
+    assert load_metadata(whole).training["epochs"] == 6.0
+    optimizer = resolved(whole / "configuration.toml").optimizer
+    rate = components.schedule(optimizer.model_copy(update={"schedule_steps": 60}))
+    assert [line["rate"] for line in told_history(whole)[3:]] == [rate(40), rate(50), rate(60)]
+    stopped(longer, model, 47)
+    train_model(longer, model)
+    check_same(model, whole)
+
+
+def test_a_schedule_whose_steps_are_given_stays(tmp_path: Path) -> None:
+    given = tiny({"optimizer": {"schedule_steps": 10}, "stopping": {"epochs": 1}})
+    train_model(given, tmp_path / "model")
+    told: list[str] = []
+    train_model(merged(given, {"stopping": {"epochs": 2}}), tmp_path / "model", tell=told.append)
+    assert told_history(tmp_path / "model")[-1]["rate"] == 0
+    assert any("falls to 0 at step 10" in text for text in told)
 
 
 def test_a_goal_that_was_reached_stays_reached_until_it_is_raised(tmp_path: Path) -> None:

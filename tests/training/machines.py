@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,9 +12,10 @@ from dragoman.batch import Batch
 from dragoman.data import Batching, BatchStream
 from dragoman.graph import Array
 from dragoman.optimization import Adam, Cosine
-from dragoman.training import Checkpoints, History, Stopping, Validation, loop
+from dragoman.training import Checkpoints, History, Stopping, Validation
 from dragoman.training.budget import BudgetPlan
 from dragoman.training.loop import Training
+from tests.training.fake_time import running_at
 from tests.training.perceptrons import Perceptrons, Rows
 from tests.training.small_trainings import POINTS, Heard, grouped, judged_points
 
@@ -28,7 +28,7 @@ class Machine:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, pace: Pace, evaluation: float = 0.0) -> None:
         self.seconds, self.pace, self.evaluation = 0.0, pace, evaluation
-        monkeypatch.setattr(loop, "time", SimpleNamespace(monotonic=lambda: self.seconds))
+        running_at(monkeypatch, lambda: self.seconds)
 
     def samples(self) -> Rows:
         machine = self

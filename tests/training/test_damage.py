@@ -367,7 +367,7 @@ def test_a_line_is_on_the_disk_before_the_checkpoint_that_counts_it(
 
 
 PLANNED: dict[str, dict[str, Any]] = {
-    "plan": {"steps": 20, "step_seconds": 0.5, "evaluation_seconds": 0.1, "new_plans": [[4, 20]]},
+    "plan": {"budget": 100.0, "steps": 20, "step_seconds": 0.5, "evaluation_seconds": 0.1, "new_plans": [[4, 20]]},
     "replanned": {"peak": 0.1, "steps": 20, "warm_up": 2, "replans": [[4, 0.2]]},
 }
 

@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,8 @@ from dragoman.batch import Batch
 from dragoman.errors import DataError, FileFormatError
 from dragoman.loss import CrossEntropy, Loss, LossIndex, MeanSquaredError, Regularization
 from dragoman.optimization import Adam, Constant
-from dragoman.training import History, Record, Stopping, Validation, jump, loop, overfitting
+from dragoman.training import History, Record, Stopping, Validation, jump, overfitting
+from tests.training.fake_time import running_at
 from tests.training.perceptrons import Perceptrons, Rows
 from tests.training.small_trainings import (
     CASES,
@@ -138,7 +138,7 @@ def test_norm_and_rate_of_a_record_are_those_of_its_last_step() -> None:
 
 def test_speed_counts_labels_of_both_sides_and_no_evaluation(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr(loop, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    running_at(monkeypatch, lambda: now[0])
 
     def slow_validation() -> Iterator[Batch]:
         now[0] += 100.0

@@ -18,6 +18,8 @@ from dragoman.errors import ConfigurationError
 from dragoman.loss import Loss, LossIndex, Regularization
 from dragoman.optimization import Constant, GradientDescent
 from dragoman.training import Outcome, Stopping, Validation, loop, train
+from dragoman.training import clock as clock_of_trainings
+from dragoman.training.clock import TICK
 from dragoman.training.stopping import format_time
 from tests.training.perceptrons import Perceptrons, Rows
 from tests.training.small_trainings import CASES, POINTS, After, Case, Heard, judged_points
@@ -248,8 +250,9 @@ class Clock:
     """Time that passes only when a batch is taken, or something else says so"""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.seconds = 1000.0
-        monkeypatch.setattr(loop, "time", SimpleNamespace(monotonic=lambda: self.seconds))
+        self.seconds, self.suspended = 1000.0, 0.0
+        running = SimpleNamespace(monotonic=lambda: self.seconds + self.suspended, process_time=lambda: self.seconds)
+        monkeypatch.setattr(clock_of_trainings, "time", running)
 
     def passing(self, seconds: float) -> Iterator[Batch]:
         while True:
@@ -295,6 +298,18 @@ def test_a_budget_goes_on_after_a_pause_which_does_not_count(clock: Clock, tmp_p
     assert outcome.reason == "the time budget of 10 s is used up"
     assert training.optimizer.t == 10
     assert outcome.records[-1].seconds == 10.0
+
+
+def test_a_suspended_process_does_not_use_up_its_budget(clock: Clock) -> None:
+    class Suspended(Heard):
+        def step(self, step: int, loss: Loss, training: loop.Training) -> None:
+            clock.suspended += 3600.0 if step == 3 else 0.0
+
+    case = Case(lambda: Perceptrons(3, 2))
+    training = case.build(stopping=Stopping(1000, seconds=60), watch=Suspended())
+    training.batches = clock.passing(7.0)
+    outcome = training.run()
+    assert [record.seconds for record in outcome.records] == [7.0, 14.0, *(7.0 * t + TICK for t in range(3, 10))]
 
 
 def test_a_round_that_is_over_is_not_ended_twice_by_its_budget(clock: Clock) -> None:

@@ -66,15 +66,20 @@ def locked(out: Path | None) -> Iterator[None]:
             raise ConfigurationError(
                 f"another process is training in {out}{_holder(handle)}; wait, or choose another --out"
             ) from None
-        _sign(handle)
-        yield
+        with _signed(handle):
+            yield
 
 
-def _sign(handle: TextIO) -> None:
+@contextmanager
+def _signed(handle: TextIO) -> Iterator[None]:
     """Write into the lock who holds it, and since when."""
     handle.truncate(0)
     handle.write(f"pid {os.getpid()}, since {datetime.now().astimezone():%Y-%m-%d %H:%M:%S}")
     handle.flush()
+    try:
+        yield
+    finally:
+        handle.truncate(0)
 
 
 def _holder(handle: TextIO) -> str:

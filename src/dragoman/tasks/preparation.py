@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -162,14 +163,25 @@ class Preparation:
             saved.start.replay or 0
         ):  # capped by the pairs that exist, and accepted then
             settings = settings.model_copy(update={"start": settings.start.model_copy(update={"replay": None})})
-        settings = decisions.check_resume(settings, saved, str(out))
-        falls, whole = settings.optimizer.schedule in ("cosine", "linear"), settings.optimizer.schedule_steps or 0
-        if falls and decisions.planned_steps(settings, self.dataset) > whole:
-            self.tell(
-                f"the learning rate was planned to fall to 0 at step {whole:,}; steps after it teach nothing. "
-                f"To train further, train into another --out with --from {out}"
-            )
-        return settings
+        given = settings.optimizer.schedule_steps is not None
+        return self._extended(decisions.check_resume(settings, saved, str(out)), saved, given)
+
+    def _extended(
+        self, settings: TrainingConfiguration, saved: TrainingConfiguration, given: bool
+    ) -> TrainingConfiguration:
+        """The settings of a resumed training; for more steps than were planned before, the rate is planned anew.
+
+        given  whether the steps of the schedule are given: then they stay
+        """
+        planned, before = (decisions.planned_steps(each, self.dataset) for each in (settings, saved))
+        optimizer, whole = settings.optimizer, settings.optimizer.schedule_steps or 0
+        if optimizer.schedule not in ("cosine", "linear") or not whole < planned < math.inf:
+            return settings
+        if given or planned <= before:
+            self.tell(f"the learning rate falls to 0 at step {whole:,}; steps after it teach nothing")
+            return settings
+        self.tell(f"{planned:,.0f} steps are planned now instead of {before:,.0f}, and the learning rate with them")
+        return settings.model_copy(update={"optimizer": optimizer.model_copy(update={"schedule_steps": int(planned)})})
 
     def _check_begun(self, out: Path) -> None:
         """Raise an error if the training to resume had other data, or a version that prepares them differently."""

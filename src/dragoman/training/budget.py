@@ -32,6 +32,7 @@ class BudgetPlan:
     step_seconds: float | None = None
     evaluation_seconds: float = 0.0
     new_plans: list[tuple[int, int]] = field(default_factory=list)
+    _before: float | None = None  # the budget of the checkpoint that was resumed
 
     def start(self, t: int, now: float) -> None:
         """Start measuring: training begins or resumes with step t + 1."""
@@ -62,13 +63,26 @@ class BudgetPlan:
         self._due = now + max(self.budget / MOST_CHECKS, min(self.budget / FEWEST_CHECKS, left / 4))
         if abs(now + left - RESERVE * self.budget) <= TOLERANCE * self.budget:
             return None
-        usable = max(RESERVE * self.budget - now, (self.budget - now) / 2) - self.evaluation_seconds
-        steps = t + max(1, int(usable / self._cost(steps_per_evaluation)))
+        steps = self._fitting(t, now, steps_per_evaluation)
         if abs(steps - self.steps) <= CHANGE * (self.steps - t):
             return None
+        return self._planned(t, steps)
+
+    def extend(self, t: int, now: float, steps_per_evaluation: float) -> int | None:
+        """Return the steps of a new plan if step t was the last one planned for a smaller budget, else None."""
+        if self._before is None or not self._before < self.budget < math.inf or t < self.steps:
+            return None
+        return self._planned(t, self._fitting(t, now, steps_per_evaluation))
+
+    def _planned(self, t: int, steps: int) -> int:
         self.steps = steps
         self.new_plans.append((t, steps))
         return steps
+
+    def _fitting(self, t: int, now: float, steps_per_evaluation: float) -> int:
+        """Return the number of the last step that fits into the budget."""
+        usable = max(RESERVE * self.budget - now, (self.budget - now) / 2) - self.evaluation_seconds
+        return t + max(1, int(usable / self._cost(steps_per_evaluation)))
 
     def _cost(self, steps_per_evaluation: float) -> float:
         """Return the seconds per step, with its share of the evaluations."""
@@ -87,6 +101,7 @@ class BudgetPlan:
 
     def state(self) -> dict[str, Any]:
         return {
+            "budget": self.budget if math.isfinite(self.budget) else self._before,
             "steps": self.steps,
             "step_seconds": self.step_seconds,
             "evaluation_seconds": self.evaluation_seconds,
@@ -95,6 +110,7 @@ class BudgetPlan:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Restore the plan of a checkpoint."""
+        self._before = state["budget"]
         self.steps, self.step_seconds = state["steps"], state["step_seconds"]
         self.evaluation_seconds = state["evaluation_seconds"]
         self.new_plans = [(int(step), int(steps)) for step, steps in state["new_plans"]]

@@ -8,7 +8,6 @@ order of batches are functions of the seed and of the position in the data.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import astuple, dataclass, field, replace
 from typing import Any, TypeVar
@@ -29,6 +28,7 @@ from dragoman.training.budget import BudgetPlan
 from dragoman.training.callback import Callback
 from dragoman.training.carrying import saved_states
 from dragoman.training.checkpoints import Checkpoints, check_finite
+from dragoman.training.clock import RunningClock
 from dragoman.training.placing import own_part
 from dragoman.training.progress import PrintedProgress
 from dragoman.training.record import History, Record, jump, overfitting
@@ -117,7 +117,7 @@ class Training:
         if self.plan is not None:
             self.stopping = replace(self.stopping, steps=self.plan.steps)
         self.planned_schedule, self.reported_steps = self.schedule, self.stopping.steps or 0
-        self._began, self._saved = time.monotonic(), 0.0
+        self._clock, self._saved = RunningClock(), 0.0
         self._agreed: float | None = None  # what `now` says, where the clocks of several ranks must agree
         self._saved_step = -1
         self._overfitting_reported = False
@@ -129,10 +129,10 @@ class Training:
 
         Runs with one BLAS thread a thread and on the fastest engine; both are restored when it ends.
         """
-        with fast_compute(tell=self.watch.notice):
+        with fast_compute(tell=self.watch.notice), self._clock.ticking():
             self.ranks.broadcast(self.network.theta.values)  # another machine may have rounded the start differently
             self.resume()
-            self._began = time.monotonic()
+            self._clock.restart()
             self._meet()
             self._saved = self.now()
             outcome = Outcome()
@@ -169,13 +169,13 @@ class Training:
 
     def _step(self, supply: Iterator[Batch]) -> Loss | None:
         """Take one step; return None if there are no more batches."""
-        started = time.monotonic()
+        started = self._clock.seconds()
         taken = self._checked(lambda: self.step.take(self._batches_of_step(supply), self.schedule))
         if taken is None:
             return None
         self.norm, self.rate = taken.norm, taken.rate
         self.progress.tokens += taken.tokens
-        self.progress.busy += time.monotonic() - started
+        self.progress.busy += self._clock.seconds() - started
         return taken.loss
 
     def _batches_of_step(self, supply: Iterator[Batch]) -> Iterator[Batch]:
@@ -222,7 +222,7 @@ class Training:
         """Let all ranks go by the clock of the first; return why to stop now, whichever rank has got the signal."""
         if self.ranks.size == 1:
             return signal
-        found = self.ranks.gather([time.monotonic() - self._began, signal is not None])
+        found = self.ranks.gather([self._clock.seconds(), signal is not None])
         self._agreed = float(found[0, 0])
         return (signal or "another rank was interrupted") if found[:, 1].any() else None
 
@@ -377,9 +377,8 @@ class Training:
         return 1 if self.stream is None else math.ceil(self.stream.batches_in_epoch / self.settings.accumulate)
 
     def now(self) -> float:
-        """Seconds of training so far, pauses left out."""
-        clock = time.monotonic() - self._began if self._agreed is None else self._agreed
-        return self.progress.seconds + clock
+        """Seconds of training so far, without those in which it was interrupted or suspended."""
+        return self.progress.seconds + (self._clock.seconds() if self._agreed is None else self._agreed)
 
     # Checkpoints
 

@@ -100,6 +100,7 @@ def restore(training: Training, arrays: dict[str, Array], state: dict[str, Any])
         training.stream.seek(**state["stream"])
     _restore_schedule(training, state)
     training.progress = Progress.restored(state)
+    _extend_plan(training)
     _resume_history(training)
     if training.progress.ended is not None:
         training.progress.ended = _still_ended(training)
@@ -138,12 +139,32 @@ def _restore_schedule(training: Training, state: dict[str, Any]) -> None:
         schedule.rate, schedule.best, schedule.bad_evaluations = saved["rate"], saved["best"], saved["bad_evaluations"]
     if isinstance(schedule, LearnedRate):
         schedule.rate = state["learned"]["rate"]
-    if isinstance(schedule, Falling) and state.get("replanned") is not None:
+    if isinstance(schedule, Falling) and state.get("replanned") is not None and not _planned_anew(training, state):
         training.schedule = schedule.restored(state["replanned"])
     if training.plan is not None and state.get("plan") is not None:
         training.plan.restore(state["plan"])
         training.reported_steps = training.plan.steps
         training.stopping = replace(training.stopping, steps=training.plan.steps)
+
+
+def _planned_anew(training: Training, state: dict[str, Any]) -> bool:
+    """Whether a number of steps that is given now has replaced the plan of a budget."""
+    schedule = training.schedule
+    return training.plan is None and isinstance(schedule, Falling) and schedule.steps > state["replanned"]["steps"]
+
+
+def _extend_plan(training: Training) -> None:
+    """Plan a finished training anew for a larger budget; its rates are those of a training of so many steps."""
+    plan, schedule, t = training.plan, training.planned_schedule, training.optimizer.t
+    steps = None if plan is None else plan.extend(t, training.progress.seconds, training.steps_per_evaluation)
+    if steps is None:
+        return
+    training.stopping, before = replace(training.stopping, steps=steps), training.reported_steps
+    training.reported_steps = steps
+    if isinstance(schedule, Falling):
+        training.schedule = replace(schedule, steps=steps, warm_up=min(schedule.warm_up, steps - 1))
+    if training.progress.ended is not None:
+        training.watch.notice(f"{steps:,} steps are planned now instead of {before:,}, and the learning rate with them")
 
 
 def _resume_history(training: Training) -> None:

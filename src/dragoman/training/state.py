@@ -113,6 +113,7 @@ class LearnedState(Strict):
 class PlanState(Strict):
     """The plan of a time budget."""
 
+    budget: FiniteFloat | None
     steps: Count
     step_seconds: FiniteFloat | None
     evaluation_seconds: FiniteFloat
