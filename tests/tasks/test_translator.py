@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman import Translator
-from dragoman.errors import ConfigurationError, DragomanError, DragomanWarning
+from dragoman.errors import ConfigurationError, DataError, DragomanError, DragomanWarning
 from dragoman.tasks.training import train_model
 from dragoman.tasks.translation.translator import DecodingOptions
+from tests.tasks.items import check_items, check_texts
 from tests.tasks.models import PAIRS, WORD_PAIRS, tiny
 
 SOURCES = [source for source, _ in PAIRS]
@@ -38,9 +39,14 @@ def test_from_text_to_text(word_translator: Translator) -> None:
     assert right > 0.8 * len(WORD_PAIRS)
 
 
-def test_a_text_by_itself_is_no_list(translator: Translator) -> None:
-    with pytest.raises(ConfigurationError, match=r"translate\(\[text\]\)"):
-        translator.translate("The man sees the house.")
+def test_one_text_or_any_iterable_of_them(translator: Translator) -> None:
+    texts = ["The man sees the house.", "The woman wants bread."]
+    for method in (translator.translate, translator.translations, translator.features):
+        check_texts(method, texts)
+    pairs = [(text, "El hombre ve la casa.") for text in texts]
+    check_items(translator.score, pairs, "a pair of texts")
+    with pytest.raises(DataError, match="the target of item 0 is None, expected a text"):
+        translator.score([("a", None)])  # type: ignore[list-item]
 
 
 def test_nothing_is_translated_as_nothing(translator: Translator) -> None:

@@ -15,6 +15,7 @@ from dragoman.tasks.captioning.evaluation import CaptionScores
 from dragoman.tasks.captioning.testing import CaptionedImage, grouped, load_testing
 from dragoman.tasks.training import train_model
 from tests.tasks.captioning.captioned import photos, recurrent, tiny, trained
+from tests.tasks.items import check_items
 
 SHORT: dict[str, Any] = {"stopping": {"epochs": 1}}
 
@@ -35,8 +36,8 @@ def test_files_arrays_and_several_captions(captioner: Captioner) -> None:
     scores = [score for _, score in several.alternatives]
     assert scores == sorted(scores, reverse=True)
     assert captioner.caption([path], sample=True, seed=1) == captioner.caption([path], sample=True, seed=1)
-    with pytest.raises(ConfigurationError, match=r"a list of images: caption\(\[image\]\)"):
-        captioner.caption("1.png")
+    check_items(captioner.caption, [path, pixels], "an image")
+    check_items(captioner.captions, [str(path), pixels], "an image")
 
 
 def options(**given: Any) -> Any:

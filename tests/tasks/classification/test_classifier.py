@@ -15,6 +15,7 @@ from dragoman.errors import ConfigurationError, DataError
 from dragoman.tasks.configuration import configuration
 from dragoman.tasks.task import find_task
 from tests.tasks.classification.models import MOODS, NEWS, RATED, TRANSFORMER, settings, write_table
+from tests.tasks.items import check_texts
 
 LISTED = [(text, json.dumps([topic] + (["odd"] if i % 2 else []))) for i, (text, topic) in enumerate(NEWS)]
 
@@ -89,6 +90,7 @@ def test_a_number(ratings: Path) -> None:
     model = Regressor.load(ratings)
     low, high = model.predict(["awful plot and dull music", "perfect plot and good music"])
     assert high.number - low.number > 1
+    check_texts(model.predict, ["fair film", "perfect plot"])
     assert float(low.line()) == pytest.approx(low.number, rel=1e-4)
     assert low.as_dict()["number"] == pytest.approx(low.number)
     report = find_task("regression").evaluate(model, [(text, str(number)) for text, number in RATED])
@@ -135,11 +137,13 @@ def test_a_model_of_another_task_names_its_command(moods: Path, ratings: Path) -
 
 def test_texts_that_cannot_be_read(moods: Path) -> None:
     model = Classifier.load(moods)
+    check_texts(model.predict, ["a text", "another"])
+    check_texts(model.features, ["a text", "another"])
     with pytest.raises(ConfigurationError, match="list of texts"):
-        model.predict("a text")
-    with pytest.raises(DataError, match="half a character"):
-        model.predict(["\ud800"])
-    assert model.predict([]) == []
+        model.probabilities("a text")
+    assert model.probabilities(iter(["a text", "another"])).shape == (2, 2)
+    with pytest.raises(DataError, match="is None, expected a text"):
+        model.explain(None)
     assert math.isfinite(model.predict([""])[0].probability)
 
 

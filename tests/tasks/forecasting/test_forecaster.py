@@ -61,7 +61,9 @@ def test_an_array_is_a_series(forecaster: Forecaster) -> None:
     found = forecaster.forecast(known)
     assert found.times[0] == "161"
     np.testing.assert_array_equal(found.values, forecaster.forecast(series_file()).values)
+    np.testing.assert_array_equal(forecaster.forecast(iter(known)).values, found.values)
     for wrong, error in (
+        (["one", "two"], "expected an array of numbers, or a file"),
         (known[:, 0], "rows of 2 numbers"),
         (known[:13], "has 13 rows, the model reads 14"),
         (np.where(known == known[5], np.nan, known), "row 5 of 'visitors' is nan"),

@@ -21,6 +21,7 @@ from dragoman.training.interrupts import Interrupts
 from dragoman.training.loop import Training
 from tests.drawn_images import drawn, write_folder, write_idx
 from tests.tasks.image_classification.models import tiny
+from tests.tasks.items import check_items
 
 NEW, NAMES = drawn(60, seed=9)
 
@@ -46,8 +47,16 @@ def test_files_and_arrays_give_the_same(shapes, tmp_path):
     with pytest.raises(DataError, match=r"large\.png has 24 x 16 pixels .* expected 8 x 8.*--resize"):
         model.predict([tmp_path / "large.png"])
     assert model.predict([tmp_path / "large.png"], resize=True)[0].label in model.classes.names
+
+
+def test_one_image_or_any_iterable_of_them(shapes, tmp_path):
+    model = ImageClassifier.load(shapes)
+    Image.fromarray(NEW[0]).save(tmp_path / "a.png")
+    check_items(model.predict, [str(tmp_path / "a.png"), tmp_path / "a.png"], "an image")
+    check_items(model.predict, [NEW[0], NEW[0]], "an image")
+    assert len(model.predict(NEW[:2])) == 2
     with pytest.raises(ConfigurationError, match="a list of images"):
-        model.predict(str(tmp_path / "a.png"))
+        model.probabilities(str(tmp_path / "a.png"))
 
 
 def test_evaluation_has_the_reports_of_a_classifier_and_pictures_of_mistakes(shapes):

@@ -11,6 +11,7 @@ import pytest
 from dragoman import Tagger, Translator
 from dragoman.errors import ConfigurationError, DataError, FileFormatError
 from dragoman.tasks.task import find_task
+from tests.tasks.items import check_texts
 from tests.tasks.tagging.tagged import SENTENCES
 
 
@@ -40,8 +41,10 @@ def test_texts_are_split_and_lists_are_taken_as_they_are(tagger: Tagger) -> None
     assert tagger.predict([]) == []
     with pytest.raises(DataError, match="word 2 of a text is empty"):
         tagger.predict([["a", " "]])
-    with pytest.raises(ConfigurationError, match="takes a list of texts"):
-        tagger.predict("Anna plays.")
+    check_texts(tagger.predict, ["Anna plays.", "They walk!"])
+    check_texts(tagger.features, ["Anna plays.", "They walk!"])
+    with pytest.raises(DataError, match="word 1 of item 0 is None, expected a text"):
+        tagger.predict([["a", None]])
 
 
 def test_as_json(tagger: Tagger) -> None:

@@ -17,6 +17,7 @@ from dragoman.decoding import Hypothesis, decode
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Array
 from dragoman.tasks.captioning.settings import CaptionerMetadata
+from dragoman.tasks.inputs import takes_images
 from dragoman.tasks.trained_model import TrainedModel
 from dragoman.tasks.translation.options import DecodingOptions
 from dragoman.text.sentences import collapsed
@@ -83,7 +84,8 @@ class Captioner(TrainedModel):
 
     # Images in, captions out
 
-    def caption(self, images: Sequence[Any], resize: bool = False, **options: Any) -> list[str]:
+    @takes_images
+    def caption(self, images: Sequence[Any], /, resize: bool = False, **options: Any) -> list[str]:
         """A caption for each image: a path, an array [H, W, C] of 0 to 255, or a Picture.
 
         resize   images of another size than those trained on, instead of an error
@@ -91,12 +93,11 @@ class Captioner(TrainedModel):
         """
         return [found.text for found in self.captions(images, DecodingOptions(**options), resize)]
 
+    @takes_images
     def captions(
         self, images: Sequence[Any], options: DecodingOptions | None = None, resize: bool = False
     ) -> list[Caption]:
         """Captions with alternatives and scores."""
-        if isinstance(images, str):
-            raise ConfigurationError("caption takes a list of images: caption([image])")
         options = options or DecodingOptions()
         pixels = self.images.batch(images, resize)
         limit = self.network.maximum_length

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from dragoman.data.classes import Classes
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Array
 from dragoman.tasks.classification.text_model import Explanation, TextModel, WordEffect
+from dragoman.tasks.inputs import takes_texts
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class Classifier(TextModel):
         found: Classes = self.encoders["label"]
         return found
 
-    def probabilities(self, texts: Sequence[str]) -> Array:
+    def probabilities(self, texts: Iterable[str]) -> Array:
         """[n, classes] of each class; rows add up to 1 unless a text may have several classes."""
         return self._probabilities(self.logits(texts))
 
@@ -77,6 +78,7 @@ class Classifier(TextModel):
         share: Array = shifted / shifted.sum(axis=1, keepdims=True)
         return share
 
+    @takes_texts
     def predict(self, texts: Sequence[str]) -> list[ClassPrediction]:
         """The class of each text; the same for a text alone and among others."""
         return [class_prediction(row, self.classes) for row in self.probabilities(texts)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,14 +13,14 @@ from dragoman.batch import END, START, Batch
 from dragoman.data.labelled_texts import TextEncoding
 from dragoman.data.schema import Encoders
 from dragoman.engines.compute import fast_compute
-from dragoman.errors import ConfigurationError, DataError
+from dragoman.errors import ConfigurationError
 from dragoman.graph import Array, value_of
 from dragoman.operations import linear
 from dragoman.tasks.features import TextFeatures, encode_features
+from dragoman.tasks.inputs import check_text, listed, takes_texts
 from dragoman.tasks.trained_model import TrainedModel
 
 TOGETHER = 4096  # tokens of texts that are read at a time
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _WORD = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
 
 
@@ -66,13 +66,11 @@ class TextModel(TrainedModel):
 
     # Texts in, numbers out
 
-    def logits(self, texts: Sequence[str]) -> Array:
+    def logits(self, texts: Iterable[str]) -> Array:
         """[n, outputs] what the last layer computes, before its activation; the same for a text in any company."""
         if isinstance(texts, str):
             raise ConfigurationError("a list of texts is expected: [text]")
-        for text in texts:
-            if _SURROGATE.search(text):
-                raise DataError(f"a text holds half a character, left by a wrong decoding: {text[:60]!r}")
+        texts = listed(texts, check_text)
         rows, _ = self._encoding.encode(texts, self.tokenizer)
         found = np.zeros((len(rows), self.network.configuration.outputs), np.float64)
         with fast_compute():
@@ -82,6 +80,7 @@ class TextModel(TrainedModel):
                 found[items] = value_of(z)
         return found
 
+    @takes_texts
     def features(self, texts: Sequence[str]) -> list[TextFeatures]:
         """Contextual vectors of the words of each text, as they are read; the text's is what the last layer reads."""
         read = [self.tokenizer.words(self._encoding.read(text)) for text in texts]
@@ -89,6 +88,7 @@ class TextModel(TrainedModel):
 
     def _effects(self, text: str, measured: Any) -> list[tuple[str, float]]:
         """Each word with how much `measured`, a function of logits, falls when it is left out."""
+        check_text(text)
         places = list(_WORD.finditer(text))
         without = [text[: place.start()] + text[place.end() :] for place in places]
         values = measured(self.logits([text, *without]))

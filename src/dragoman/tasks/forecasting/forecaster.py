@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -153,7 +153,10 @@ class Forecaster(TrainedModel):
         return found
 
     def _array(self, series: Any) -> RegularSeries:
-        values = np.asarray(series, np.float64)
+        try:
+            values = np.asarray(list(series) if isinstance(series, Iterator) else series, np.float64)
+        except (TypeError, ValueError) as error:
+            raise DataError(f"expected an array of numbers, or a file: {error}") from None
         values = values[:, None] if values.ndim == 1 else values
         size = self.encoding.size
         if values.ndim != 2 or values.shape[1] != size:

@@ -16,6 +16,7 @@ from dragoman.errors import ConfigurationError
 from dragoman.graph import Array, value_of
 from dragoman.networks import VisionTransformer
 from dragoman.tasks.classification.classifier import ClassPrediction, class_prediction
+from dragoman.tasks.inputs import takes_images
 from dragoman.tasks.trained_model import TrainedModel
 
 TOGETHER = 128  # images that are read at a time
@@ -54,6 +55,7 @@ class ImageClassifier(TrainedModel):
         """The images as the network reads them."""
         return Batch(self.images.batch(images, resize), np.arange(len(images) + 1), per="sample")
 
+    @takes_images
     def predict(self, images: Sequence[Any], resize: bool = False) -> list[ClassPrediction]:
         """The class of each image; the same for an image alone and among others."""
         return [class_prediction(row, self.classes) for row in self.probabilities(images, resize)]

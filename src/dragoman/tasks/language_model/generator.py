@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from dragoman.graph import Array
 from dragoman.networks import LanguageModel
 from dragoman.ranks import ALONE, Ranks
 from dragoman.tasks.features import LONGEST, TextFeatures, encode_features
+from dragoman.tasks.inputs import check_text, takes_texts
 from dragoman.tasks.language_model.scoring import Measured, TextScore, measure, score_of
 from dragoman.tasks.language_model.settings import LanguageModelMetadata
 from dragoman.tasks.language_model.streaming import TextStream
@@ -27,7 +27,6 @@ from dragoman.tasks.trained_model import TrainedModel
 
 TOKENS = 500  # written unless something else is asked for
 FARTHEST = 2  # windows that a network with relative positions looks back at (docs/language-models.md)
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -132,8 +131,7 @@ class TextGenerator(TrainedModel):
         """The labels that a network reads before it writes."""
         if not isinstance(text, str):
             raise ConfigurationError("generate takes one text: generate('Once upon a time')")
-        if _SURROGATE.search(text):
-            raise DataError(f"the prompt holds half a character, left by a wrong decoding: {text[:60]!r}")
+        check_text(text, "the prompt")
         labels = self.tokenizer.encode([text])[0]
         if (labels == UNKNOWN).any() and self.metadata.tokenizer != "words":
             strange = "".join(c for c in dict.fromkeys(text) if self.tokenizer.unknown_in([c]))
@@ -165,18 +163,18 @@ class TextGenerator(TrainedModel):
 
     # Scoring
 
+    @takes_texts
     def score(self, texts: Sequence[str]) -> list[TextScore]:
         """log p, perplexity and bits per character of each text, as if it stood at the beginning of a line.
 
         A text longer than the context is read in windows that overlap by half, so that every token has at least half a
         context before it. The score of a text does not depend on the others.
         """
-        if isinstance(texts, str):
-            raise ConfigurationError("score takes a list of texts: score([text])")
         labels = self.tokenizer.encode(list(texts))
         measured = self.measure(labels)
         return [score_of(text, each, found) for text, each, found in zip(texts, labels, measured, strict=True)]
 
+    @takes_texts
     def features(self, texts: Sequence[str]) -> list[TextFeatures]:
         """Contextual vectors of the words of each text, and of the whole text.
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dragoman.data.scaler import Scaler
 from dragoman.graph import Array
 from dragoman.tasks.classification.text_model import Explanation, TextModel, WordEffect
+from dragoman.tasks.inputs import takes_texts
 
 
 @dataclass(frozen=True)
@@ -34,10 +35,11 @@ class Regressor(TextModel):
         found: Scaler = self.encoders["label"]
         return found
 
-    def numbers(self, texts: Sequence[str]) -> Array:
+    def numbers(self, texts: Iterable[str]) -> Array:
         """[n] the predicted number of each text."""
         return self.scaler.decode(self.logits(texts)[:, 0])
 
+    @takes_texts
     def predict(self, texts: Sequence[str]) -> list[NumberPrediction]:
         return [NumberPrediction(float(number)) for number in self.numbers(texts)]
 

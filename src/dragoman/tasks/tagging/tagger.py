@@ -16,9 +16,10 @@ from dragoman.data.tagged_words import encode_words, joined_pieces
 from dragoman.data.tokenizer import word_splitter
 from dragoman.data.word_pieces import WordPieces
 from dragoman.engines.compute import fast_compute
-from dragoman.errors import ConfigurationError, DataError
+from dragoman.errors import DataError
 from dragoman.graph import Array, value_of
 from dragoman.tasks.features import TOGETHER, TextFeatures, batches_of, cut, encode_features
+from dragoman.tasks.inputs import takes_sentences
 from dragoman.tasks.tagging.settings import TaggerMetadata
 from dragoman.tasks.trained_model import TrainedModel
 
@@ -71,10 +72,9 @@ class Tagger(TrainedModel):
 
     # Words in, tags out
 
+    @takes_sentences
     def predict(self, texts: Sequence[Text]) -> list[TaggedText]:
         """The tag of each word. A text is cut into words and punctuation marks; a list is taken as its words."""
-        if isinstance(texts, str):
-            raise ConfigurationError("predict takes a list of texts: predict([text])")
         sentences = [self.words_of(text) for text in texts]
         found = self.probabilities(sentences)
         names = self.classes.names
@@ -124,6 +124,7 @@ class Tagger(TrainedModel):
             parts[number].append(rows)
         return [np.concatenate(some) if some else np.zeros((0, self.classes.size), np.float32) for some in parts]
 
+    @takes_sentences
     def features(self, texts: Sequence[Text]) -> list[TextFeatures]:
         """Contextual vectors of the words of each text, and of the whole text."""
         sentences = [self.words_of(text) for text in texts]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-import re
 import warnings
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -20,11 +19,12 @@ from dragoman.data.schema import Encoders
 from dragoman.data.tokenizer import Tokenizer
 from dragoman.decoding import Hypothesis, decode
 from dragoman.engines.compute import fast_compute
-from dragoman.errors import ConfigurationError, DataError, DragomanWarning
+from dragoman.errors import ConfigurationError, DragomanWarning
 from dragoman.graph import Array
 from dragoman.networks import SequenceModel
 from dragoman.ranks import ALONE, Ranks
 from dragoman.tasks.features import TextFeatures, encode_features
+from dragoman.tasks.inputs import takes_pairs, takes_texts
 from dragoman.tasks.trained_model import TrainedModel
 from dragoman.tasks.translation.languages import LANGUAGES
 from dragoman.tasks.translation.options import WIDEST, DecodingOptions
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
 __all__ = ["WIDEST", "Alignment", "Alternative", "DecodingOptions", "Segment", "Translation", "Translator"]
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 SHORTEST = 16  # tokens that are translated at once even by a model trained on shorter sentences
 HYPOTHESES = 1024  # per thread at a time: a wide beam has fewer sentences
 
@@ -73,7 +72,8 @@ class Translator(TrainedModel):
 
     # Text in, text out
 
-    def translate(self, texts: Sequence[str], **options: Any) -> list[str]:
+    @takes_texts
+    def translate(self, texts: Sequence[str], /, **options: Any) -> list[str]:
         """Translate each text; see `DecodingOptions` for the options (beam=4, sample=True, ...).
 
         A DragomanWarning reports texts in a script that does not occur in the training data.
@@ -81,18 +81,14 @@ class Translator(TrainedModel):
         found = self.translations(texts, DecodingOptions(**{"scored": False, **options}))
         reasons = Counter(reason for translation in found for reason in translation.warnings)
         for reason, count in reasons.items():
-            warnings.warn(f"{count:,} of {counted(len(found), 'text')}: {reason}", DragomanWarning, stacklevel=2)
+            warnings.warn(f"{count:,} of {counted(len(found), 'text')}: {reason}", DragomanWarning, stacklevel=3)
         return [translation.text for translation in found]
 
+    @takes_texts
     def translations(
         self, texts: Sequence[str], options: DecodingOptions | None = None, prefixes: Sequence[str] | None = None
     ) -> list[Translation]:
         """Translate with alternatives and scores; a translation must begin with its prefix."""
-        if isinstance(texts, str):
-            raise ConfigurationError("translate takes a list of texts: translate([text])")
-        for text in texts:
-            if _SURROGATE.search(text):
-                raise DataError(f"a text has half a surrogate pair, from a wrong decoding: {text[:60]!r}")
         options = options or DecodingOptions()
         cut = [self._segments(text) for text in texts]
         beginnings = self._beginnings(cut, prefixes)
@@ -170,9 +166,10 @@ class Translator(TrainedModel):
         """Asks the network about translations that are already there."""
         return self._scorer
 
-    def score(self, pairs: Iterable[Pair]) -> list[float]:
+    @takes_pairs
+    def score(self, pairs: Sequence[Pair]) -> list[float]:
         """Compute log p(target | source) of given translations, end token included."""
-        return self._scorer.score(list(pairs))
+        return self._scorer.score(pairs)
 
     def align(
         self, source: str, reference: str | None = None, attention: Callable[[Batch], Array] | None = None
@@ -184,6 +181,7 @@ class Translator(TrainedModel):
         text = self.translations([source])[0].text if reference is None else reference
         return self._scorer.align(source, text, attention)
 
+    @takes_texts
     def features(self, texts: Sequence[str]) -> list[TextFeatures]:
         """Contextual vectors of the words of each source text, and of the whole text: the last encoder's rows."""
         read = []
