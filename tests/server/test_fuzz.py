@@ -74,7 +74,7 @@ def test_megabytes(address: tuple[str, int], number: int) -> None:
 
 def test_a_smuggled_request_is_not_answered(address: tuple[str, int]) -> None:
     """Of two lengths a proxy may believe the other one: then the rest would be the next stranger's request."""
-    rest = b"GET /languages HTTP/1.1\r\nHost: x\r\n\r\n"
+    rest = b"GET /languages HTTP/1.1\r\nHost: localhost\r\n\r\n"
     raw = POST + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + rest
     with socket.create_connection(address, 30) as connection:
         connection.sendall(raw)

@@ -19,8 +19,8 @@ from dragoman.server.settings import ServerSettings
 
 SLOW = 0.6  # seconds that a client may be silent
 LARGE = 20 * 2**20  # bytes of an answer that no socket buffers
-GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
-POST = b"POST / HTTP/1.1\r\nHost: x\r\n"
+GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+POST = b"POST / HTTP/1.1\r\nHost: localhost\r\n"
 
 
 async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -84,6 +84,13 @@ def test_what_is_not_http_is_told_so(address: tuple[str, int], raw: bytes) -> No
     assert "not valid HTTP" in error_of(answer)
 
 
+def test_nothing_is_written_after_a_refusal(address: tuple[str, int], caplog: pytest.LogCaptureFixture) -> None:
+    """What cannot be read is refused, and then the name of the host, to which the connection no longer listens."""
+    head = b"POST / HTTP/1.1\r\nHost: elsewhere.example\r\nTransfer-Encoding: chunked\r\n\r\n"
+    assert said(address, head + b"zz\r\n").startswith(b"HTTP/1.1 400 ")
+    assert "write_eof" not in caplog.text
+
+
 def test_a_head_that_trickles_in_is_given_up(address: tuple[str, int]) -> None:
     began = time.monotonic()
     assert said(address, GET[:10]) == b""
@@ -111,26 +118,28 @@ def test_a_body_is_asked_for(address: tuple[str, int]) -> None:
 
 
 def test_a_body_in_chunks_and_an_absolute_address(address: tuple[str, int]) -> None:
-    head = b"POST http://x/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+    head = (
+        b"POST http://localhost/ HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+    )
     assert said(address, head, b"2\r\nab\r\n", b"2\r\ncd\r\n0\r\n\r\n").endswith(b"\r\n\r\nabcd")
 
 
 def test_head_is_answered_without_a_body(address: tuple[str, int]) -> None:
-    answer = said(address, b"HEAD /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    answer = said(address, b"HEAD /large HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
     assert answer.startswith(b"HTTP/1.1 200 ")
     assert answer.endswith(b"\r\n\r\n")
 
 
 def test_a_client_that_does_not_read_is_dropped() -> None:
     with serving() as (address, server), socket.create_connection(address) as connection:
-        connection.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n" * 3)
+        connection.sendall(b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n" * 3)
         _wait(lambda: len(server.server_state.connections) == 1)
         _wait(lambda: not server.server_state.connections)
 
 
 def test_a_client_that_reads_slowly_is_not() -> None:
     with serving() as (address, _), socket.create_connection(address, 20) as connection:
-        connection.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        connection.sendall(b"GET /large HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         read, until = 0, time.monotonic() + 4 * SLOW
         while data := connection.recv(2**20):
             read += len(data)

@@ -102,7 +102,7 @@ def test_silent_and_half_closed_connections_harm_nobody(server: Served) -> None:
     host, port = server.url.removeprefix("http://").split(":")
     idle = [socket.create_connection((host, int(port))) for _ in range(60)]
     try:
-        idle[0].sendall(b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Le")  # half a header
+        idle[0].sendall(b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Le")  # half a header
         refused = _wait(lambda: _turned_away(server))  # a busy machine takes a while to accept
         assert "too many connections" in refused.json()["error"]
         idle[1].shutdown(socket.SHUT_WR)

@@ -36,6 +36,10 @@ def serve(
     cors: Annotated[
         list[str] | None, typer.Option(help="Origin whose pages may call the server: https://example.org, or *.")
     ] = None,
+    allowed_hosts: Annotated[
+        list[str] | None,
+        typer.Option(help="Another name of this server: example.org, .example.org (all below it), or *."),
+    ] = None,
     suggestions: Annotated[
         Path | None, typer.Option(help="Accept suggested translations and append them to this file.")
     ] = None,
@@ -71,7 +75,8 @@ def serve(
     settings = ServerSettings(
         host=host, port=port, workers=workers, threads=threads, rate=rate, characters=characters, sentences=sentences,
         body_bytes=1024 * body, queue=queue, connections=connections, timeout=timeout,
-        keys=read_keys(keys, os.environ.get(KEYS)), cors=tuple(cors or ()), suggestions=suggestions, metrics=metrics,
+        keys=read_keys(keys, os.environ.get(KEYS)), cors=tuple(cors or ()),
+        allowed_hosts=tuple(allowed_hosts or ()), suggestions=suggestions, metrics=metrics,
         metrics_token=os.environ.get(METRICS_TOKEN), log_text=log_text,
     )  # fmt: skip
     _log_to_standard_error()

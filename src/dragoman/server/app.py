@@ -15,8 +15,9 @@ from starlette.exceptions import HTTPException
 from dragoman import __version__
 from dragoman.server import libretranslate, page, v1
 from dragoman.server.backend import Backend
-from dragoman.server.errors import ServerError
-from dragoman.server.limits import Limits
+from dragoman.server.errors import ServerError, WrongKey
+from dragoman.server.exchange import MODELS
+from dragoman.server.limits import WRONG_KEY, Limits
 from dragoman.server.settings import ServerSettings
 from dragoman.server.v1.responses import ERRORS
 from dragoman.server.validation import readable
@@ -53,6 +54,7 @@ def create_app(backend: Backend, settings: ServerSettings) -> FastAPI:
             allow_origins=list(settings.cors),
             allow_methods=["GET", "POST"],
             allow_headers=["Authorization", "Content-Type"],
+            expose_headers=[MODELS.decode()],
             max_age=CORS_AGE,
         )
     app.add_middleware(Limits, settings=settings, observe=metrics.observe)
@@ -73,6 +75,16 @@ class Origins(CORSMiddleware):
 def health_router(backend: Backend) -> APIRouter:
     router = APIRouter()
 
+    @router.get("/livez", summary="Whether the server answers at all", tags=["server"])
+    async def livez() -> Response:
+        return JSONResponse({"status": "ok"})
+
+    @router.get("/readyz", summary="Whether a request would be answered now", tags=["server"])
+    async def readyz() -> Response:
+        if backend.ready():
+            return JSONResponse({"status": "ok"})
+        return JSONResponse({"error": "no worker is ready"}, 503, {"Retry-After": "5"})
+
     @router.get("/health", summary="Whether the models are loaded and answer as they should", tags=["server"])
     async def health() -> Response:
         found = backend.status()
@@ -85,6 +97,7 @@ def health_router(backend: Backend) -> APIRouter:
 
 
 async def _server_error(request: Any, error: Any) -> Response:
+    request.scope[WRONG_KEY] = isinstance(error, WrongKey)
     headers = {} if error.retry_after is None else {"Retry-After": str(error.retry_after)}
     return JSONResponse({"error": str(error)}, error.status, headers)
 

@@ -29,6 +29,10 @@ class Forbidden(ServerError):
     status = 403
 
 
+class WrongKey(Forbidden):
+    """A key that is not known: an address that sends many of them must wait."""
+
+
 class NotFound(ServerError):
     status = 404
 

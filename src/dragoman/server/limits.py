@@ -11,6 +11,7 @@ from typing import Any
 
 from dragoman.server.errors import BadRequest, ServerError, TooLarge, TooMany, Unavailable, places
 from dragoman.server.exchange import Answer, Disconnected, Scope, more, run, understood
+from dragoman.server.origins import check_host, check_origin
 from dragoman.server.settings import ServerSettings
 
 ADDRESSES = 10_000  # whose requests are counted; the one that was seen longest ago is forgotten
@@ -18,6 +19,8 @@ LOGGED = 2_000  # bytes of a request, if they are to be logged
 GRACE = 2.0  # seconds in which a job that takes too long is given up with its own message
 METHOD = 10  # letters of a method that are logged: a stranger makes them up
 DIGITS = 15  # of a length in bytes
+WRONG_KEYS = 10  # a minute from one address
+WRONG_KEY = "dragoman.wrong_key"  # of a scope: whether the request had one
 log = logging.getLogger("dragoman.access")
 
 Observer = Callable[[str, str, int, float], None]
@@ -32,17 +35,19 @@ class Limits:
     def __init__(self, app: Any, settings: ServerSettings, observe: Observer = lambda *_: None) -> None:
         self._app, self._settings, self._observe = app, settings, observe
         self._buffered = 0
-        self._rates = Rates(settings.rate)
+        self._rates, self._guesses = Rates(settings.rate), Rates(WRONG_KEYS)
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         method, scope, headers, body = scope["method"], understood(scope), dict(scope["headers"]), bytearray()
+        address = (scope.get("client") or ("",))[0]
         answer, started, unread, buffered = Answer(send, self._settings.slow), time.monotonic(), True, 0
         try:
-            if scope["method"] == "POST":  # what makes work: not the files of the page, nor probes of /health
-                self._rates.check((scope.get("client") or ("",))[0])
+            check_host(headers, self._settings.host, self._settings.allowed_hosts)
+            check_origin(scope["method"], headers, self._settings.cors)
+            self._check_rates(scope, address, headers)
             self._check_head(headers)
             async with asyncio.timeout(self._settings.slow):
                 while unread:
@@ -64,7 +69,17 @@ class Limits:
             await answer.fail(ServerError("internal error; the server's log has more"))
         finally:
             self._buffered -= buffered
+            if scope.get(WRONG_KEY):
+                self._guesses.take(address)
             self._note(method, scope, answer.status, time.monotonic() - started, body)
+
+    def _check_rates(self, scope: Scope, address: str, headers: dict[bytes, bytes]) -> None:
+        """Refuse too many requests that make work (not files of the page, nor probes), and too many wrong keys."""
+        if scope["method"] == "POST" and (wait := self._rates.take(address)):
+            raise TooMany(f"Slowdown: {self._settings.rate} per 1 minute", retry_after=wait)
+        may_have_key = scope["method"] == "POST" or b"authorization" in headers or scope["query_string"]
+        if may_have_key and (wait := self._guesses.wait(address)):
+            raise TooMany("too many wrong API keys from this address; try again later", retry_after=wait)
 
     def _check_head(self, headers: dict[bytes, bytes]) -> None:
         """Refuse what can be refused before the body is read."""
@@ -95,15 +110,24 @@ class Rates:
         self._rate = rate
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()  # requests left, and when that was
 
-    def check(self, address: str) -> None:
+    def wait(self, address: str) -> int:
+        """Seconds until the address may send its next request; 0: now."""
+        if self._rate is None or (left := self._now(address)) >= 1:
+            return 0
+        return max(1, round((1 - left) * 60 / self._rate))
+
+    def take(self, address: str) -> int:
+        """Count a request; seconds that it came too early."""
         if self._rate is None:
-            return
-        now = time.monotonic()
-        left, then = self._left.pop(address, (float(self._rate), now))
-        left = min(self._rate, left + (now - then) * self._rate / 60)
-        self._left[address] = (max(0.0, left - 1), now)
+            return 0
+        wait, left = self.wait(address), self._now(address)
+        self._left.pop(address, None)
+        self._left[address] = (max(0.0, left - 1), time.monotonic())
         if len(self._left) > ADDRESSES:
             self._left.popitem(last=False)
-        if left < 1:
-            wait = max(1, round((1 - left) * 60 / self._rate))
-            raise TooMany(f"Slowdown: {self._rate} per 1 minute", retry_after=wait)
+        return wait
+
+    def _now(self, address: str) -> float:
+        assert self._rate is not None
+        left, then = self._left.get(address, (float(self._rate), 0.0))
+        return min(self._rate, left + (time.monotonic() - then) * self._rate / 60)

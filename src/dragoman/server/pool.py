@@ -58,7 +58,8 @@ class WorkerPool:
 
     def models(self) -> list[ModelInfo]:
         if not self._infos:
-            raise Unavailable(f"the server is not ready: {self._failure or 'the models are being loaded'}", 5)
+            reason = self._failure or "the models are being loaded"
+            raise Unavailable(f"the server is not ready: {reason}", retry_after=5)
         return self._infos
 
     def ready(self) -> bool:

@@ -47,11 +47,14 @@ class Joined:
         self._transport, self._loop = transport, loop
         self._parts: list[bytes] = []
         self._size = 0
+        self._ended = False
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)
 
     def write(self, data: bytes) -> None:
+        if self._ended:  # an application that has not heard yet that its request was refused
+            return
         if not self._parts:
             self._loop.call_soon(self._flush)
         self._parts.append(data)
@@ -66,6 +69,7 @@ class Joined:
 
     def write_eof(self) -> None:
         self._flush()
+        self._ended = True
         self._transport.write_eof()
 
     def close(self) -> None:

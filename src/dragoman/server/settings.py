@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hmac
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
 from dragoman.errors import ConfigurationError
-from dragoman.server.errors import BadRequest, Forbidden
+from dragoman.server.errors import BadRequest, WrongKey
 
 MISSING_KEY = "Please contact the server operator to get an API key, and send it as api_key"
 
@@ -35,6 +36,7 @@ class ServerSettings:
     file_age        seconds that they are kept
     rate            POST requests a minute from one address; None: any number
     keys            that clients must have; None: nobody needs one
+    allowed_hosts   names under which clients reach the server, besides localhost and `host`; "*" is any
     cors            origins whose pages may call the server; "*" is any
     suggestions     file to which suggested translations are appended; None: they are refused
     metrics         whether /metrics answers
@@ -63,6 +65,7 @@ class ServerSettings:
     file_age: float = 1_800.0
     rate: int | None = None
     keys: frozenset[str] | None = None
+    allowed_hosts: tuple[str, ...] = ()
     cors: tuple[str, ...] = ()
     suggestions: Path | None = None
     metrics: bool = False
@@ -73,8 +76,9 @@ class ServerSettings:
         for name in ("workers", "body_bytes", "characters", "texts", "sentences", "queue", "connections", "files"):
             if getattr(self, name) < 1:
                 raise ConfigurationError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.timeout <= 0 or self.slow <= 0:
-            raise ConfigurationError("a time limit must be more than 0 seconds")
+        for seconds in (self.timeout, self.slow):
+            if not 0 < seconds < math.inf:
+                raise ConfigurationError(f"a time limit must be a number of seconds above 0, got {seconds:g}")
         if self.keys is not None and not all(self.keys):
             raise ConfigurationError("an API key has at least one character")
 
@@ -86,7 +90,7 @@ class ServerSettings:
             raise BadRequest(MISSING_KEY)
         given = key.encode("utf-8", "replace")
         if not sum(hmac.compare_digest(given, known.encode()) for known in self.keys):
-            raise Forbidden("Invalid API key")
+            raise WrongKey("Invalid API key")
 
 
 def read_keys(path: Path | None, variable: str | None) -> frozenset[str] | None:

@@ -25,10 +25,10 @@ HEADERS = [
     b"Content-Encoding: gzip\r\n", b"Transfer-Encoding: identity\r\n", b"Connection: close, close\r\n",
     b"Connection: " + b"x," * 800 + b"\r\n", b"Accept-Language: \x80\r\n", b"Expect: 100-continue\r\n",
 ]  # fmt: skip
-POST = b"POST /translate HTTP/1.1\r\nHost: x\r\n"
+POST = b"POST /translate HTTP/1.1\r\nHost: localhost\r\n"
 CHUNKED = POST + b"Transfer-Encoding: chunked\r\n\r\n"
 RAW = [
-    POST + b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /health HTTP/1.1\r\nHost: x\r\n\r\n",
+    POST + b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
     POST + b"Content-Length: 4\r\nContent-Length: 5\r\n\r\nabcde", POST + b"Content-Length: 0, 4\r\n\r\nabcd",
     POST + b"Content-Length: -1\r\n\r\n", POST + b"Content-Length: +4\r\n\r\nabcd",
     POST + b"Content-Length: 0x4\r\n\r\nabcd", POST + b"Content-Length: 99999999999999999999\r\n\r\nabc",
@@ -38,11 +38,11 @@ RAW = [
     POST + b"Transfer-Encoding:\x0bchunked\r\n\r\n0\r\n\r\n", POST + b"Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n",
     CHUNKED + b"ffffffffffffffff\r\nabc", CHUNKED + b"-1\r\nabc", CHUNKED + b"1\r\na\r\n" * 20_000,
     CHUNKED + b"1;" + b"x" * 70_000, CHUNKED + b"0\r\nX: y\r\nContent-Length: 5\r\n\r\n", CHUNKED + b"zz\r\n\r\n",
-    b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n" * 50, b"GET /health HTTP/1.1\nHost: x\n\n",
-    b"GET /health HTTP/1.1\r\n Host: x\r\n\r\n", b"GET  /health HTTP/1.1\r\nHost: x\r\n\r\n",
-    b"GET /health HTTP/2.0\r\nHost: x\r\n\r\n", b"GET /health\r\n", b"\r\n" * 50, b"\0" * 500,
-    b"GET /health HTTP/1.1\r\nHost: x\r\nX: a\rb\r\n\r\n", b"GET /\xff\xfe HTTP/1.1\r\nHost: x\r\n\r\n",
-    b"GET /health HTTP/1.1\r\nHost: x\r\nX\r\n\r\n", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"SSH-2.0-x\r\n",
+    b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n" * 50, b"GET /health HTTP/1.1\nHost: localhost\n\n",
+    b"GET /health HTTP/1.1\r\n Host: localhost\r\n\r\n", b"GET  /health HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"GET /health HTTP/2.0\r\nHost: localhost\r\n\r\n", b"GET /health\r\n", b"\r\n" * 50, b"\0" * 500,
+    b"GET /health HTTP/1.1\r\nHost: localhost\r\nX: a\rb\r\n\r\n", b"GET /\xff\xfe HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    b"GET /health HTTP/1.1\r\nHost: localhost\r\nX\r\n\r\n", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"SSH-2.0-x\r\n",
     b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\0" * 200, b"EHLO x\r\n", b"A" * 100_000,
     b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 20_000, b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\n\r\n",
 ]  # fmt: skip

@@ -25,7 +25,7 @@ def _upload(client: Client, name: str, content: bytes, **fields: str) -> httpx.R
 def _download(client: Client, answer: httpx.Response) -> httpx.Response:
     assert answer.status_code == 200, answer.json()
     address = answer.json()["translatedFileUrl"]
-    assert address.startswith("http://translate.example/download_file/")
+    assert address.startswith("/download_file/")  # nothing of the request's Host, which a stranger may choose
     assert address.isascii()
     return client("GET", address)
 
@@ -108,12 +108,6 @@ def test_a_file_must_be_there_and_not_too_large() -> None:
     headers = {"Content-Type": "multipart/form-data; boundary=b"}
     answer = client("POST", "/translate_file", params=LANGUAGES, content=unnamed, headers=headers)
     assert error_of(answer, 400) == "Invalid request: empty file"
-
-
-def test_a_broken_host_header_is_no_problem(client: Client) -> None:
-    headers = {"Host": "[::1"}
-    answer = client("POST", "/translate_file", data=LANGUAGES, files={"file": ("a.txt", b"Hello")}, headers=headers)
-    assert answer.json()["translatedFileUrl"].startswith("http://[::1/download_file/")
 
 
 @pytest.mark.parametrize("name", ["x.txt", "..%2f..%2fetc%2fpasswd", "%00", "%2e%2e%2f", "a" * 5000])

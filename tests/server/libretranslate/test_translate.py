@@ -96,6 +96,30 @@ def test_codes_in_any_case_and_by_alias(written: str, used: str) -> None:
     assert languages[used] in ("Portuguese (Brazil)", "Chinese")
 
 
+@pytest.mark.parametrize(
+    ("served", "source", "target", "model"),
+    [
+        (["en-US>es-ES"], "en", "es", "en-US>es-ES"),  # of a TMX
+        (["en-US>es-ES"], "auto", "es", "en-US>es-ES"),
+        (["en>es"], "en-US", "es-MX", "en>es"),
+        (["en-US>es", "en-GB>es"], "en-GB", "es", "en-GB>es"),
+        (["en-US>es", "en>fr"], "en", "es", "en-US>es"),
+        (["zh-Hans>en", "zh-Hant>en"], "zh-TW", "en", "zh-Hant>en"),
+    ],
+)
+def test_languages_match_by_bcp_47(served: list[str], source: str, target: str, model: str) -> None:
+    client = Client(*served)
+    answer = client.translate("the plant", source, target)
+    assert answer.status_code == 200, answer.json()
+    assert [name for kind, name, _ in client.backend.jobs if kind == "translate"] == [model]
+
+
+@pytest.mark.parametrize("code", ["fr", "e", "", "zh-Hans"])
+def test_other_languages_do_not(code: str) -> None:
+    client = Client("en-US>zh-Hant")
+    assert client.translate("Hello", "en", code).status_code == 400
+
+
 def test_languages_are_sorted_and_have_their_targets() -> None:
     assert Client("es>en", "en>xq", "da>en")("GET", "/languages").json() == [
         {"code": "en", "name": "English", "targets": ["en", "xq"]},
@@ -110,6 +134,12 @@ def test_detect_takes_a_text_or_a_list(client: Client) -> None:
     assert mixed == [{"confidence": 66.7, "language": "en"}, {"confidence": 33.3, "language": "es"}]
     assert client("POST", "/detect", json={"q": "xyzzy"}).json() == [{"confidence": 0.0, "language": "en"}]
     assert error_of(client("POST", "/detect", json={}), 400) == "Invalid request: missing q parameter"
+
+
+@pytest.mark.parametrize("reference", ["&#" + "1" * 5_000, "&#x" + "f" * 5_000 + ";", "&#000065;"])
+def test_references_to_no_character_are_no_text(reference: str, client: Client) -> None:
+    answer = client.translate(f"<p>la planta {reference}</p>", "auto", "en", format="html")
+    assert (answer.status_code, answer.json()["detectedLanguage"]["language"]) == (200, "es"), answer.json()
 
 
 def test_detect_names_served_languages_only() -> None:

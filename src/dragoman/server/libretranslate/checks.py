@@ -60,12 +60,12 @@ def alternatives(arguments: Arguments, settings: ServerSettings) -> int:
 
 def source(value: object, languages: Languages) -> str:
     """The code of a served language, or "auto"."""
-    return AUTO if isinstance(value, str) and value.lower() == AUTO else language(value, languages)
+    return AUTO if isinstance(value, str) and value.lower() == AUTO else language(value, languages, read=True)
 
 
-def language(value: object, languages: Languages) -> str:
+def language(value: object, languages: Languages, read: bool = False) -> str:
     """The code of a served language."""
-    found = languages.find(value) if isinstance(value, str) else None
+    found = languages.find(value, read) if isinstance(value, str) else None
     if found is None:
         raise BadRequest(f"{_shown(value).lower()} is not supported")
     return found

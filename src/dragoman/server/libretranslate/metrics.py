@@ -12,7 +12,7 @@ from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
 
-from dragoman.server.errors import ServerError
+from dragoman.server.errors import WrongKey
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 DURATION = "libretranslate_http_request_duration_seconds"
@@ -72,7 +72,7 @@ def check_token(request: Request, token: str | None) -> None:
     """Whoever reads the metrics has to know the token, where there is one."""
     given = request.headers.get("authorization", "").encode("utf-8", "replace")
     if token is not None and not hmac.compare_digest(given, f"Bearer {token}".encode()):
-        raise ServerError("Unauthorized", status=401)
+        raise WrongKey("Unauthorized", status=401)
 
 
 def counted_route(metrics: Metrics) -> type[APIRoute]:

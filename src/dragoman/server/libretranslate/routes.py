@@ -82,7 +82,8 @@ def _add_files(routes: APIRouter, backend: Backend, settings: ServerSettings, st
         source, target = checks.source(source, languages), checks.language(target, languages)
         translated = await translate(backend, languages, Translation([file.text], source, target, file.format))
         name = await store.put(file, target, translated.texts[0])
-        return JSONResponse({"translatedFileUrl": _address(request, f"/download_file/{quote(name)}")})
+        link = f"{request.scope.get('root_path', '')}/download_file/{quote(name)}"  # nothing of the request's Host
+        return JSONResponse({"translatedFileUrl": link})
 
     @routes.get("/download_file/{name}", summary="Download a translated file", response_class=Response)
     async def download_file(name: str) -> Response:
@@ -100,7 +101,7 @@ def _add_suggestions(routes: APIRouter, backend: Backend, settings: ServerSettin
             raise Forbidden("Suggestions are disabled on this server.")
         q, s = (checks.text(arguments, settings, name) for name in ("q", "s"))
         source, target = (checks.required(arguments, name) for name in ("source", "target"))
-        await suggestions.add(q, s, checks.language(source, languages), checks.language(target, languages))
+        await suggestions.add(q, s, checks.language(source, languages, read=True), checks.language(target, languages))
         return JSONResponse({"success": True})
 
 
@@ -139,9 +140,3 @@ def _add_metrics(routes: APIRouter, backend: Backend, settings: ServerSettings, 
     async def show_metrics(request: Request) -> Response:
         check_token(request, settings.metrics_token)
         return Response(metrics.as_text(backend.status()), headers={"Content-Type": CONTENT_TYPE})
-
-
-def _address(request: Request, path: str) -> str:
-    """The address of a route as the client sees this server."""
-    host = request.headers.get("host") or ":".join(str(part) for part in request.scope.get("server") or ())
-    return f"{request.scope['scheme']}://{host}{request.scope.get('root_path', '')}{path}"

@@ -93,7 +93,7 @@ OPERATIONS = (
         "/translate", "post", "Translate text", "q source target | format alternatives api_key", TRANSLATION, LIMITS
     ),
     Operation("/detect", "post", "Detect the language of a text", "q | api_key", _list_of("detection"), LIMITS),
-    Operation("/languages", "get", "Languages that are served", answer=_list_of("language")),
+    Operation("/languages", "get", "Languages that are served", answer=_list_of("language"), errors=(403, 503)),
     Operation(
         "/translate_file",
         "post",
@@ -102,7 +102,7 @@ OPERATIONS = (
         {"type": "object", "required": ["translatedFileUrl"], "properties": {"translatedFileUrl": TEXT}},
         LIMITS,
     ),
-    Operation("/download_file/{name}", "get", "Download a translated file", errors=(404,)),
+    Operation("/download_file/{name}", "get", "Download a translated file", errors=(403, 404)),
     Operation(
         "/suggest",
         "post",
@@ -111,8 +111,8 @@ OPERATIONS = (
         {"type": "object", "properties": {"success": {"type": "boolean"}}},
         LIMITS,
     ),
-    Operation("/frontend/settings", "get", "What a page needs to know", answer=SETTINGS),
-    Operation("/health", "get", "Whether the models are ready", answer={"type": "object"}, errors=(503,)),
+    Operation("/frontend/settings", "get", "What a page needs to know", answer=SETTINGS, errors=(403, 503)),
+    Operation("/health", "get", "Whether the models are ready", answer={"type": "object"}, errors=(403, 503)),
 )
 
 

@@ -11,10 +11,10 @@ from typing import Any
 from dragoman.server.backend import Backend, ModelInfo
 from dragoman.server.errors import BadRequest
 from dragoman.server.libretranslate.checks import AUTO
-from dragoman.server.libretranslate.languages import Languages, written
+from dragoman.server.libretranslate.languages import Languages
 from dragoman.server.libretranslate.names import language_name
 
-TAG = re.compile("<[^<>]*>")
+NO_TEXT = re.compile(r"<[^<>]*>|&#\w{8,};?")  # tags, and numbers that are no character
 
 
 @dataclass(frozen=True)
@@ -88,9 +88,9 @@ async def detect(backend: Backend, languages: Languages, texts: Sequence[str], f
     if has_words(text):
         result = await backend.run("detect", "", {"texts": [text]})
         found = [
-            {"confidence": float(one["confidence"]), "language": written(one["language"])}
+            {"confidence": float(one["confidence"]), "language": code}
             for one in result["detections"][0]
-            if one["confidence"] > 0 and languages.find(one["language"])
+            if one["confidence"] > 0 and (code := languages.find(one["language"], read=True))
         ]
     default = (languages.sources or ["en"])[0]
     return found or [{"confidence": 0.0, "language": default}]
@@ -102,7 +102,7 @@ def has_words(text: str) -> bool:
 
 def _plain(html: str) -> str:
     """The text of some HTML, roughly: enough to tell its language."""
-    return unescape(TAG.sub(" ", html))
+    return unescape(NO_TEXT.sub(" ", html))
 
 
 def _distinct(found: Sequence[str], best: str, count: int) -> list[str]:

@@ -10,6 +10,7 @@ from dragoman.server.backend import Backend, ModelInfo, Payload
 from dragoman.server.bounds import EXPLAINED
 from dragoman.server.errors import BadRequest
 from dragoman.server.v1.requests import TranslateRequest
+from dragoman.text.language_codes import closest_languages
 
 AUTO = "auto"
 TOGETHER = 8  # texts of a request that are jobs at the same time
@@ -53,18 +54,17 @@ def choose(
     served = [model for model in backend.models() if model.task == "translation"]
     if not served:
         raise BadRequest("no model for translation is served")
-    fitting = [model for model in served if request.model in (None, model.name) and _same(request.target, model.target)]
+    fitting = _closest([model for model in served if request.model in (None, model.name)], "target", request.target)
     if request.model is not None and not any(model.name == request.model for model in served):
         raise BadRequest(f"'model' is not served; choose one of {', '.join(model.name for model in served)}")
     if detections is not None:
         for detected in detections:
-            reading = [model for model in fitting if _same(detected["language"], model.source)]
-            if reading:
+            if reading := _closest(fitting, "source", detected["language"]):
                 return reading[0], detected
         if request.model is not None and fitting:
             return fitting[0], detections[0] if detections else None
         raise BadRequest(f"the language of the text could not be told; name it in 'source'. Served: {_pairs(served)}")
-    fitting = [model for model in fitting if _same(request.source, model.source)]
+    fitting = _closest(fitting, "source", request.source)
     if len(fitting) == 1 or (fitting and request.source and request.target):
         return fitting[0], None
     if fitting:
@@ -72,8 +72,12 @@ def choose(
     raise BadRequest(f"these languages are not served; there is {_pairs(served)}")
 
 
-def _same(asked: str | None, code: str | None) -> bool:
-    return asked is None or (code is not None and asked.casefold() == code.casefold())
+def _closest(models: Sequence[ModelInfo], side: str, code: str | None) -> list[ModelInfo]:
+    """The models whose source or target is closest to a language; all of them if none is named."""
+    if code is None:
+        return list(models)
+    codes = closest_languages(code, {getattr(model, side): None for model in models if getattr(model, side)})
+    return [model for model in models if getattr(model, side) in codes]
 
 
 def _pairs(models: Sequence[ModelInfo]) -> str:
