@@ -160,6 +160,15 @@ def test_autoregression_finds_the_recurrence() -> None:
     assert row[1, 0] == pytest.approx(c + np.array(a) @ [*values[11 - len(a) : 10, 0], first])
 
 
+@pytest.mark.parametrize(("period", "lag"), [(4, 4), (1, 1), (None, 1), (29, 29), (30, 1), (31, 1)])
+def test_the_scale_of_mase_is_the_error_of_the_value_one_season_before(period: int | None, lag: int) -> None:
+    """Without a season, or with one that is as long as the training part, of the value one row before."""
+    values = np.random.default_rng(5).normal(size=(40, 2))
+    found = Autoregression.learn(values[:30], values[30:], 10, 5, period)
+    expected = [sum(abs(values[t, j] - values[t - lag, j]) for t in range(lag, 30)) / (30 - lag) for j in range(2)]
+    assert found.scales == pytest.approx(expected)
+
+
 def test_autoregression_on_disk(tmp_path: Path) -> None:
     found, path = Autoregression(((1.0, 2.0),), (3.0,)), tmp_path / "a.json"
     path.write_text(found.to_json(), encoding="utf-8")

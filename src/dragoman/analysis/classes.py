@@ -22,19 +22,24 @@ def confusion_matrix(truth: Array, predicted: Array, classes: int) -> Array:
 
 @dataclass(frozen=True)
 class ClassScores:
-    """Precision, recall and F1 of one class, which are 0 where nothing could be right; support: its samples."""
+    """Precision, recall and F1 of one class, which are 0 where nothing could be right.
+
+    support    samples of the class
+    predicted  samples that it is predicted for
+    """
 
     precision: float
     recall: float
     f1: float
     support: int
+    predicted: int
 
 
 def scores_of(hits: float, predicted: float, support: float) -> ClassScores:
     precision = hits / predicted if predicted else 0.0
     recall = hits / support if support else 0.0
     both = precision + recall
-    return ClassScores(precision, recall, 2 * precision * recall / both if both else 0.0, int(support))
+    return ClassScores(precision, recall, 2 * precision * recall / both if both else 0.0, int(support), int(predicted))
 
 
 def class_scores(truth: Array, predicted: Array) -> list[ClassScores]:
@@ -44,8 +49,8 @@ def class_scores(truth: Array, predicted: Array) -> list[ClassScores]:
 
 
 def macro_f1(scores: Sequence[ClassScores]) -> float:
-    """The mean F1 of the classes that occur."""
-    found = [each.f1 for each in scores if each.support]
+    """The mean F1 of the classes that occur or are predicted, as scikit-learn has it."""
+    found = [each.f1 for each in scores if each.support or each.predicted]
     return float(np.mean(found)) if found else float("nan")
 
 

@@ -39,7 +39,8 @@ class Tested:
 
     truth, predicted  [n, classes] whether a class applies
     probabilities     [n, classes]
-    unseen            [n] whether a sample has a label that did not occur in training: it counts as wrong
+    unknown           [n, labels] the same truth of labels that did not occur in training: nothing predicts them
+    trained           samples of the training part
     what              a sample is called
     """
 
@@ -49,40 +50,55 @@ class Tested:
     truth: Array
     predicted: Array
     probabilities: Array
-    unseen: Array
+    unknown: Array
+    trained: int
     what: str = "text"
+
+    @property
+    def all_truth(self) -> Array:
+        """[n, classes + unknown labels]"""
+        return np.hstack((self.truth, self.unknown))
+
+    def with_unknown(self, predicted: Array) -> Array:
+        """[n, classes] -> [n, classes + unknown labels], which are not predicted."""
+        return np.hstack((predicted, np.zeros(self.unknown.shape, predicted.dtype)))
+
+    def all_right(self, predicted: Array) -> Array:
+        """[n] whether a sample is predicted as a whole."""
+        found: Array = (self.all_truth == self.with_unknown(predicted)).all(axis=1)
+        return found
 
     @property
     def right(self) -> Array:
         """[n] whether a sample is predicted as a whole."""
-        found: Array = (self.truth == self.predicted).all(axis=1) & ~self.unseen
-        return found
+        return self.all_right(self.predicted)
 
 
 def tested(model: Any, samples: Sequence[tuple[Any, str]], what: str) -> Tested:
     """Predict the samples, on all ranks; labels that are unknown to the model are reported in one warning."""
     classes = model.classes
     inputs, labels = [each for each, _ in samples], [label for _, label in samples]
-    truth, unknown, unseen = np.zeros((len(samples), classes.size), bool), Counter[str](), np.zeros(len(samples), bool)
-    for i, label in enumerate(labels):
-        for name in label_names(label, model.metadata.separator) if classes.several else (label,):
-            number = classes.number(name)
-            if number is None:
-                unknown[name] += 1
-                unseen[i] = True
-            else:
-                truth[i, number] = True
-    if unknown:
-        named = ", ".join(f"'{name}' ({count:,})" for name, count in unknown.most_common(5))
+    names = [label_names(label, model.metadata.separator) if classes.several else (label,) for label in labels]
+    strange = Counter(name for each in names for name in each if name not in classes)
+    columns = {name: i for i, name in enumerate((*classes.names, *strange))}
+    truth = np.zeros((len(samples), len(columns)), bool)
+    for i, each in enumerate(names):
+        truth[i, [columns[name] for name in each]] = True
+    unknown = truth[:, classes.size :]
+    if strange:
+        named = ", ".join(f"'{name}' ({count:,})" for name, count in strange.most_common(5))
+        count = int(unknown.any(axis=1).sum())
         warnings.warn(
-            f"{counted(int(unseen.sum()), what)} with labels that did not occur in training count as wrong: {named}"
-            f"{' ...' if len(unknown) > 5 else ''}; the model knows {classes.shown()}",
+            f"{counted(count, what)} with labels that did not occur in training count as wrong: {named}"
+            f"{' ...' if len(strange) > 5 else ''}; the model knows {classes.shown()}",
             DragomanWarning,
             stacklevel=2,
         )
     found = current().spread_rows(model.probabilities, inputs)
     predicted = found > 0.5 if classes.several else np.eye(classes.size, dtype=bool)[found.argmax(axis=1)]
-    return Tested(classes, list(map(str, inputs)), labels, truth, predicted, found, unseen, what)
+    trained = model.metadata.data.parts.get("training", 0)
+    known = truth[:, : classes.size]
+    return Tested(classes, list(map(str, inputs)), labels, known, predicted, found, unknown, trained, what)
 
 
 def class_report(model: Any, samples: Sequence[tuple[Any, str]], what: str = "text") -> TaskReport:
@@ -91,11 +107,11 @@ def class_report(model: Any, samples: Sequence[tuple[Any, str]], what: str = "te
     model  a classifier of texts or of other samples, which are called `what`
     """
     found = tested(model, samples, what)
-    scores = class_scores(found.truth, found.predicted)
+    scores = class_scores(found.all_truth, found.with_unknown(found.predicted))
     baseline = _baseline(found)
-    base_scores = class_scores(found.truth, baseline)
+    base_scores = class_scores(found.all_truth, found.with_unknown(baseline))
     sure = _calibration(found)
-    accuracy, base_accuracy = float(found.right.mean()), float(_all_right(found, baseline).mean())
+    accuracy, base_accuracy = float(found.right.mean()), float(found.all_right(baseline).mean())
     aucs = [roc_curve(t, p) for t, p in zip(found.truth.T, found.probabilities.T, strict=True)]
     known = [curve.auc for curve in aucs if not np.isnan(curve.auc)]
     metrics: dict[str, float] = {
@@ -126,35 +142,32 @@ def _headline(metrics: dict[str, float], found: Tested) -> str:
 
 
 def _baseline(found: Tested) -> Array:
-    """[n, classes] the most frequent class of the training part; of several classes, those that most texts have."""
+    """[n, classes] the most frequent class of the training part; of several, those that most of its samples have."""
     counts = np.array(found.classes.counts)
     chosen = np.zeros(found.classes.size, bool)
     if found.classes.several:
-        chosen[:] = found.truth.mean(axis=0) > 0.5
+        chosen[:] = counts > found.trained / 2
     else:
         chosen[counts.argmax()] = True
     return np.repeat(chosen[None], len(found.texts), axis=0)
 
 
-def _all_right(found: Tested, predicted: Array) -> Array:
-    right: Array = (found.truth == predicted).all(axis=1) & ~found.unseen
-    return right
-
-
 def _micro(found: Tested, predicted: Array) -> float:
-    """Of one class each, micro F1 is the accuracy; unseen labels are wrong decisions."""
-    return micro_f1(found.truth, predicted) if found.classes.several else float(_all_right(found, predicted).mean())
+    """Of one class each, micro F1 is the accuracy."""
+    if not found.classes.several:
+        return float(found.all_right(predicted).mean())
+    return micro_f1(found.all_truth, found.with_unknown(predicted))
 
 
 def _log_error(found: Tested) -> float:
-    """Of one class: the mean of -log p of the right one; of several: the mean log error of all decisions."""
-    p = np.clip(found.probabilities, 1e-15, 1 - 1e-15)
-    seen = ~found.unseen
-    if not seen.any():
-        return float("nan")
+    """Of one class: the mean of -log p of the right one; of several: the mean log error of all decisions.
+
+    A label that did not occur in training has the probability 0, which is clipped to 1e-15.
+    """
+    p = np.clip(found.with_unknown(found.probabilities), 1e-15, 1 - 1e-15)
     if found.classes.several:
-        return float(-np.where(found.truth, np.log(p), np.log(1 - p))[seen].mean())
-    return float(-np.log(p[seen][found.truth[seen]]).mean())
+        return float(-np.where(found.all_truth, np.log(p), np.log(1 - p)).mean())
+    return float(-np.log(p[found.all_truth]).mean())
 
 
 def _calibration(found: Tested) -> Calibration:
@@ -171,7 +184,7 @@ def _summary(metrics: dict[str, float], found: Tested) -> ReportTable:
         ("macro F1", metrics["macro_f1"], metrics["baseline_macro_f1"]),
     ]
     note = "Baseline: " + (
-        "the labels that more than half of the texts have, for every text."
+        f"the labels that more than half of the training {found.what}s have, for every {found.what}."
         if found.classes.several
         else f"'{found.classes.names[int(np.argmax(found.classes.counts))]}', the most frequent class, "
         f"for every {found.what}."
@@ -182,7 +195,7 @@ def _summary(metrics: dict[str, float], found: Tested) -> ReportTable:
 def _by_class(found: Tested, scores: Sequence[Any], aucs: Sequence[float]) -> ReportTable:
     rows: list[tuple[Cell, ...]] = [
         (name, each.precision, each.recall, each.f1, auc, each.support)
-        for name, each, auc in zip(found.classes.names, scores, aucs, strict=True)
+        for name, each, auc in zip(found.classes.names, scores, aucs, strict=False)  # not of unknown labels
     ]
     return ReportTable("By class", ("class", "precision", "recall", "F1", "AUC", "support"), rows)
 

@@ -24,12 +24,13 @@ if TYPE_CHECKING:
 
 MODEL, NAIVE, SEASONAL, LINEAR = "this model", "naive", "seasonal-naive", "linear autoregression"
 FEW = 10  # independent windows below which a measured coverage says little
+REPEATED = 1e-9  # of the largest value: a smaller scale of MASE is rounding, the season repeats exactly
 MOST_STEPS = 12  # rows of the table by step; the figure has all
 
 
 @dataclass(frozen=True)
 class Tested:
-    """Forecasts beside the truth, all [n, H, p]; scales [p] are those of MASE."""
+    """Forecasts beside the truth, all [n, H, p]; scales [p] are those of MASE, NaN where it is not defined."""
 
     truth: Array
     forecasts: Mapping[str, Array]
@@ -50,15 +51,34 @@ class Tested:
         found: Array = self.mae(name) / self.scales
         return found
 
-    def by_step(self, name: str) -> Array:
-        """[H] MAE of one column, the mean MASE of several."""
-        errors = np.abs(self.forecasts[name] - self.truth).mean(axis=0)
-        found: Array = errors[:, 0] if errors.shape[1] == 1 else (errors / self.scales).mean(axis=1)
+    @property
+    def defined(self) -> Array:
+        """[p] whether a column has a MASE."""
+        found: Array = np.isfinite(self.scales)
         return found
 
     @property
-    def step_unit(self) -> str:
-        return "MAE" if self.truth.shape[2] == 1 else "MASE"
+    def unit(self) -> str:
+        """What makes errors of all columns comparable; MAE where there is one column, or none has a MASE."""
+        return "MASE" if self.truth.shape[2] > 1 and self.defined.any() else "MAE"
+
+    def mean_mase(self, name: str) -> float:
+        """Of the columns that have one; NaN where none has."""
+        return float(self.mase(name)[self.defined].mean()) if self.defined.any() else float("nan")
+
+    def error(self, name: str) -> float:
+        """In the unit, the mean of all columns that have it."""
+        return self.mean_mase(name) if self.unit == "MASE" else float(self.mae(name).mean())
+
+    def in_unit(self, errors: Array) -> Array:
+        """[..., p] -> [...], the mean of all columns that have it."""
+        each = (errors / self.scales)[..., self.defined] if self.unit == "MASE" else errors
+        found: Array = each.mean(axis=-1)
+        return found
+
+    def by_step(self, name: str) -> Array:
+        """[H] in the unit."""
+        return self.in_unit(np.abs(self.forecasts[name] - self.truth).mean(axis=0))
 
 
 def evaluate(forecaster: Forecaster, windows: SeriesWindows) -> TaskReport:
@@ -67,14 +87,15 @@ def evaluate(forecaster: Forecaster, windows: SeriesWindows) -> TaskReport:
         raise DataError("there is no window to evaluate on")
     tested = compare(forecaster, windows)
     names = forecaster.encoding.names
-    metrics = {name: float(getattr(tested, name)(MODEL).mean()) for name in ("mase", "mae", "rmse")}
+    metrics = {"mase": tested.mean_mase(MODEL)}
+    metrics |= {name: float(getattr(tested, name)(MODEL).mean()) for name in ("mae", "rmse")}
     for name in tested.forecasts:
         if name != MODEL:
-            metrics[f"{name.replace('-', '_').replace(' ', '_')}_mase"] = float(tested.mase(name).mean())
+            metrics[f"{name.replace('-', '_').replace(' ', '_')}_mase"] = tested.mean_mase(name)
     coverage, covered = _coverage(forecaster, tested)
     figures = {
         "Forecasts against the truth": partial(_truth_figure, forecaster, windows, tested),
-        f"Error by step ({tested.step_unit})": partial(_step_figure, tested),
+        f"Error by step ({tested.unit})": partial(_step_figure, tested),
     }
     tables = [_beside(tested, names, forecaster), _by_step(tested), coverage]
     return TaskReport(_headline(tested, covered), {**metrics, **covered, "windows": len(windows)}, tables, figures)
@@ -89,16 +110,16 @@ def compare(forecaster: Forecaster, windows: SeriesWindows) -> Tested:
     if e.period is not None and e.period <= e.context:
         forecasts[SEASONAL] = known[:, e.context - e.period + np.arange(e.horizon) % e.period]
     forecasts[LINEAR] = forecaster.linear.forecast(known, e.horizon)
-    return Tested(truth, forecasts, np.maximum(np.array(forecaster.linear.scales), 1e-300))
+    scales, largest = np.array(forecaster.linear.scales), np.abs(truth).max(axis=(0, 1))
+    return Tested(truth, forecasts, np.where(scales > REPEATED * largest, scales, np.nan))
 
 
 def _headline(tested: Tested, covered: Mapping[str, float]) -> str:
     """The error beside that of the best baseline."""
     count, steps, columns = tested.truth.shape
-    score = tested.mae if columns == 1 else tested.mase
-    unit = "MAE" if columns == 1 else "mean MASE"
-    others = {name: float(score(name).mean()) for name in tested.forecasts if name != MODEL}
-    ours, best = float(score(MODEL).mean()), min(others, key=lambda name: others[name])
+    unit = tested.unit if columns == 1 else f"mean {tested.unit}"
+    others = {name: tested.error(name) for name in tested.forecasts if name != MODEL}
+    ours, best = tested.error(MODEL), min(others, key=lambda name: others[name])
     listed = ", ".join(f"{name} {error:.4g}" for name, error in others.items())
     verdict = "better than all of them" if ours < others[best] else f"not better than {best}"
     held = f"; 90 % intervals held {covered['coverage_90']:.1%}" if "coverage_90" in covered else ""
@@ -119,6 +140,9 @@ def _beside(tested: Tested, names: tuple[str, ...], forecaster: Forecaster) -> R
         f"Naive: the last value. {season}Linear autoregression: least squares on the training part, order {listed} by "
         f"the validation part. MASE: MAE in units of the error of the value {lag} before, in the training part."
     )
+    if repeated := [name for name, defined in zip(names, tested.defined, strict=True) if not defined]:
+        what = "the season repeats exactly" if e.period else "the values never change"
+        note += f" MASE is not defined for {' and '.join(repeated)}: {what}, so that error is 0."
     return ReportTable("Beside simple forecasts", ("column", "forecast", "MAE", "RMSE", "MASE"), rows, note)
 
 
@@ -127,8 +151,8 @@ def _by_step(tested: Tested) -> ReportTable:
     shown = np.unique(np.linspace(1, steps, min(steps, MOST_STEPS)).round().astype(int))
     errors = {name: tested.by_step(name) for name in tested.forecasts}
     rows: list[tuple[Cell, ...]] = [(int(k), *(float(errors[name][k - 1]) for name in errors)) for k in shown]
-    unit = "MAE" if tested.step_unit == "MAE" else "MASE, mean of all columns"
-    return ReportTable("Error by step", ("step", *errors), rows, f"{unit}, of the step alone.")
+    mean = "" if tested.truth.shape[2] == 1 else ", mean of all columns"
+    return ReportTable("Error by step", ("step", *errors), rows, f"{tested.unit}{mean}, of the step alone.")
 
 
 def _coverage(forecaster: Forecaster, tested: Tested) -> tuple[ReportTable, dict[str, float]]:
@@ -144,7 +168,7 @@ def _coverage(forecaster: Forecaster, tested: Tested) -> tuple[ReportTable, dict
             rows.append((f"{level:.0%}", f"needs {fewest_windows(level)} validation windows", "", ""))
             continue
         held = off <= half
-        width = float((2 * half).mean()) if half.shape[1] == 1 else float((2 * half / tested.scales).mean())
+        width = float(tested.in_unit(2 * half).mean())
         rows.append((f"{level:.0%}", f"{held.mean():.1%}", f"{width:.4g}", f"{held[:, -1].mean():.1%}"))
         covered[f"coverage_{level * 100:.0f}"] = float(held.mean())
     count, steps = tested.truth.shape[:2]
@@ -153,7 +177,7 @@ def _coverage(forecaster: Forecaster, tested: Tested) -> tuple[ReportTable, dict
     note = (
         f"Widths from the errors of {counted(intervals.windows, 'validation window')}, measured here on "
         f"{counted(count, 'window')}, of which about {apart:,} do not overlap.{few} Width in "
-        f"{'units of the column' if tested.truth.shape[2] == 1 else 'units of MASE'}."
+        f"{'units of MASE' if tested.unit == 'MASE' else 'units of the column'}."
     )
     return ReportTable("Intervals", columns, rows, note), covered
 
@@ -179,4 +203,4 @@ def _shown_half_width(forecaster: Forecaster) -> tuple[Array | None, float | Non
 def _step_figure(tested: Tested) -> Figure:
     from dragoman.analysis.figures.series import step_figure
 
-    return step_figure({name: tested.by_step(name) for name in tested.forecasts}, tested.step_unit)
+    return step_figure({name: tested.by_step(name) for name in tested.forecasts}, tested.unit)

@@ -80,8 +80,8 @@ class TagScores:
 
     @property
     def macro_f1(self) -> float:
-        """The mean over the tags that occur."""
-        return float(np.mean([f1 for _, _, _, f1, support in self.by_tag if support]))
+        """The mean over the tags that occur or are predicted, as scikit-learn has it."""
+        return float(np.mean([f1 for _, _, _, f1, _ in self.by_tag]))
 
     @cached_property
     def entities(self) -> tuple[float, float, float]:
