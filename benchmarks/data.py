@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from dragoman.data import Batching, BatchStream, Encoding, Splitting, prepare, read_records
-from dragoman.data.doctor import Corpus, examine
+from dragoman.data.corpus import Corpus
+from dragoman.data.doctor import examine
 from dragoman.networks import Transformer, preset
 from dragoman.optimization import Adam, Constant
 from dragoman.training import Stopping, train

@@ -36,7 +36,8 @@ def write_pairs(path: Path, pairs: int) -> None:
 
 
 def check(path: Path) -> str:
-    from dragoman.data.doctor import Corpus, examine
+    from dragoman.data.corpus import Corpus
+    from dragoman.data.doctor import examine
     from dragoman.data.readers import read_records
 
     with tempfile.TemporaryDirectory() as directory:

@@ -45,9 +45,9 @@ def test_check_finds_leakage(tmp_path: Path, run: Run) -> None:
 
 def test_clean_writes_both_files(tmp_path: Path, run: Run) -> None:
     source = write(tmp_path / "in.tsv", [*SOUND, SOUND[3], ("It’s  late.", "Es tarde.")])
-    done = run("data", "clean", source, str(tmp_path / "out.tsv"))
+    done = run("data", "clean", source, "--out", str(tmp_path / "out.tsv"))
     assert done.code == 0, done.err
-    assert "241 of 242 lines" in done.out
+    assert "241 of 242 pairs" in done.out
     assert len((tmp_path / "out.tsv").read_text(encoding="utf-8").splitlines()) == 241
     assert (tmp_path / "out.removed.tsv").read_text(encoding="utf-8").startswith("duplicates\t")
 
@@ -78,11 +78,10 @@ def test_split_keeps_equal_sources_together(tmp_path: Path, run: Run) -> None:
         (["check", "pairs.tsv", "--on-bad-line", "ignore"], "--on-bad-line must be error or skip"),
         (["split", "pairs.tsv", "--out", "x", "--shares", "60,40"], "--shares takes three numbers"),
         (["split", "pairs.tsv", "--out", "x", "--shares", "60,30,20"], "add up to 100"),
-        (["clean", "pairs.tsv", "out.tsv", "--repairs", "typos"], "unknown repair 'typos'"),
+        (["clean", "pairs.tsv", "--out", "out.tsv", "--repair", "typos"], "unknown --repair 'typos'"),
         (["get", "nothing"], "unknown corpus 'nothing'"),
-        (["clean", "pairs.tsv", "out.csv"], "OUT is a TSV file"),
-        (["clean", "pairs.tsv", "pairs.tsv"], "is the file to be cleaned"),
-        (["clean", "pairs.tsv", "pairs.tsv/out.tsv"], "could not be written"),
+        (["clean", "pairs.tsv", "--out", "pairs.tsv"], "is the file to be cleaned"),
+        (["clean", "pairs.tsv", "--out", "pairs.tsv/out.tsv"], "could not be written"),
         (["split", "bad.tsv", "--out", "x", "--on-bad-line", "skip"], "no usable pair"),
     ],
 )
@@ -100,8 +99,8 @@ def test_mistakes_are_told_without_a_traceback(
 def test_clean_keeps_what_could_not_be_read(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "in.tsv").write_text("Hi\tHola\nBad line\nBye\t\n", encoding="utf-8")
-    done = run("data", "clean", "in.tsv", "out.tsv")
-    assert "1 of 3 lines" in done.out
+    done = run("data", "clean", "in.tsv", "--out", "out.tsv")
+    assert "1 of 3 pairs" in done.out
     removed = (tmp_path / "out.removed.tsv").read_text(encoding="utf-8").splitlines()
     assert [line.split("\t")[2] for line in removed] == ["2", "3"]
 

@@ -28,10 +28,12 @@ FILES = {"a.jsonl": (as_jsonl, []), "a.csv": (as_csv, ["--header"]), "a.tsv": (a
 
 
 def cleaned(run: Run, *arguments: str | Path) -> list[str]:
-    out = Path(arguments[0]).parent / "out.tsv"
-    done = run("data", "clean", arguments[0], out, *arguments[1:])
+    """Source and target of each pair, whatever else the file has."""
+    out = Path(arguments[0]).with_name("out.tsv" if Path(arguments[0]).suffix != ".tsv" else "out.csv")
+    done = run("data", "clean", arguments[0], "--out", out, *arguments[1:])
     assert done.code == 0, done.err
-    return out.read_text(encoding="utf-8").splitlines()
+    rows = out.read_text(encoding="utf-8").splitlines()
+    return rows if out.suffix == ".tsv" else [row.replace(",", "\t") for row in rows[1:]]
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -38,7 +38,7 @@ def test_json_counts_them(file: str, run: Run) -> None:
 
 
 def test_clean_keeps_them_among_what_was_removed(file: str, run: Run, tmp_path: Path) -> None:
-    done = run("data", "clean", file, tmp_path / "out.tsv")
+    done = run("data", "clean", file, "--out", tmp_path / "out.tsv")
     assert done.code == 0, done.err
     removed = (tmp_path / "out.removed.tsv").read_text(encoding="utf-8").splitlines()
     assert [line.split("\t")[0] for line in removed] == ["untranslated"] * 2

@@ -7,7 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dragoman.data.doctor import Corpus, Report, examine, leakage, ratio_outliers
+from dragoman.data.corpus import Corpus
+from dragoman.data.doctor import Report, examine, leakage
+from dragoman.data.findings import ratio_outliers
 from dragoman.data.records import Record
 
 SUBJECTS = [

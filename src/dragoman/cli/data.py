@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, cast
@@ -15,48 +12,25 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from dragoman.cli.clean import clean
+from dragoman.cli.corpus import Files, opened_corpus
 from dragoman.cli.options import ReadingOptions, Shares, hint, is_quiet, new_table, shares_of, with_reading_options
 from dragoman.cli.options import console as new_console
 from dragoman.cli.prepare import prepare
-from dragoman.errors import ConfigurationError, DragomanError
+from dragoman.errors import DragomanError
 from dragoman.wording import counted
 
 if TYPE_CHECKING:
-    from dragoman.data.doctor import Corpus, Report
-    from dragoman.data.readers import Reading
+    from dragoman.data.doctor import Report
 
 ENOUGH_TO_JUDGE = 1000  # pairs needed to tell the two languages apart
 
 app = typer.Typer(help="Check, clean, split and prepare a corpus, or download one.", no_args_is_help=True)
 
-Files = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="FILE...", help="Sentence pairs; - for standard input; train.en,train.es for two aligned files."
-    ),
-]
-
-
-@contextmanager
-def _corpus(pairs: Reading, console: Console) -> Iterator[Corpus]:
-    """Copy the pairs to a temporary directory; skipped lines are reported."""
-    from dragoman.data.doctor import Corpus
-
-    with tempfile.TemporaryDirectory(prefix="dragoman-", ignore_cleanup_errors=True) as directory:
-        try:
-            corpus = Corpus(pairs, Path(directory))
-        except OSError as error:
-            raise DragomanError(f"cannot write a working copy to {tempfile.gettempdir()}: {error}") from None
-        for line in pairs.problems.lines():
-            console.print(line, style="yellow", highlight=False, markup=False)
-        if not len(corpus):
-            raise DragomanError("these files hold no usable pair")
-        yield corpus
-
 
 @app.command("check")
 @with_reading_options(on_bad_line="skip")
-def check_corpus(
+def checkopened_corpus(
     files: Files,
     against: Annotated[
         str | None, typer.Option(metavar="FILE", help="Another file, such as a test set, to check for leakage.")
@@ -71,10 +45,10 @@ def check_corpus(
     console = new_console()
     notices = Console(stderr=True) if as_json else console
     pairs = reading.read(files, "skip")
-    with _corpus(pairs, notices) as corpus:
+    with opened_corpus(pairs, notices) as corpus:
         report = examine(corpus)
         if against is not None:
-            with _corpus(reading.read([against], "skip"), notices) as other:
+            with opened_corpus(reading.read([against], "skip"), notices) as other:
                 report.signs.extend(leakage(corpus, other, against))
     if as_json:
         left_out = [str(problem) for kept in pairs.problems.examples.values() for problem in kept]
@@ -124,49 +98,12 @@ def _print_report(report: Report, console: Console) -> None:
             console.print(f"    {example}", style="dim", highlight=False, markup=False)
 
 
-@app.command("clean")
-@with_reading_options(on_bad_line="skip")
-def clean_corpus(
-    file: Annotated[str, typer.Argument(metavar="IN", help="Pairs to repair, in any format.")],
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="Output file, .tsv or .tsv.gz.")],
-    repairs: Annotated[
-        str | None,
-        typer.Option(
-            help="spaces, quotes, dashes, empties, duplicates, outliers, identical; default: all but the last."
-        ),
-    ] = None,
-    *,
-    reading: ReadingOptions,
-) -> None:
-    """Repair pairs and remove harmful ones; those go to OUT.removed.tsv with reason and line."""
-    from dragoman.data.repairs import DEFAULT, REPAIRS, clean
-
-    console = new_console()
-    if not out.name.removesuffix(".gz").endswith((".tsv", ".tab", ".txt")):
-        raise ConfigurationError(f"OUT is a TSV file: its name must end in .tsv or .tsv.gz, got '{out}'")
-    removed = out.with_name(f"{out.name.removesuffix('.gz').removesuffix('.tsv')}.removed.tsv")
-    for written in (out, removed):
-        if file != "-" and Path(file).exists() and written.exists() and written.samefile(file):
-            raise ConfigurationError(f"{written} is the file to be cleaned; write to another one")
-    chosen = DEFAULT if repairs is None else [name.strip() for name in repairs.split(",") if name.strip()]
-    pairs = reading.read([file], "skip")
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as unreadable:  # on disk: there may be very many
-        pairs.sink = lambda *line: print(json.dumps(line), file=unreadable)
-        with _corpus(pairs, console) as corpus:
-            unreadable.seek(0)
-            outcome = clean(corpus, out, removed, chosen, map(json.loads, unreadable))
-    for name in REPAIRS:
-        if outcome.changed[name]:
-            console.print(f"{counted(outcome.changed[name], 'pair')} changed: {REPAIRS[name]}", highlight=False)
-        if outcome.removed[name]:
-            console.print(f"{counted(outcome.removed[name], 'pair')} removed: {REPAIRS[name]}", highlight=False)
-    summary = f"{outcome.written:,} of {outcome.read:,} lines written to {out}; removed lines are in {removed}"
-    console.print(summary, highlight=False, markup=False)
+app.command("clean")(clean)
 
 
 @app.command("split")
 @with_reading_options()
-def split_corpus(
+def splitopened_corpus(
     files: Files,
     out: Annotated[Path, typer.Option(help="Directory for training.tsv, validation.tsv and testing.tsv.")],
     shares: Shares = None,
@@ -195,7 +132,7 @@ def split_corpus(
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DragomanError(f"--out {out}: {error}") from None
-    with _corpus(reading.read(files, "error"), console) as corpus:
+    with opened_corpus(reading.read(files, "error"), console) as corpus:
         sources = (text for chunk in corpus.chunks(0) for text in chunk)
         parts = assign_parts(sources, splitting, purpose=FILES)
         check_training(parts)
@@ -213,7 +150,7 @@ app.command("prepare")(prepare)
 
 
 @app.command("get")
-def get_corpus(
+def getopened_corpus(
     name: Annotated[str, typer.Argument(help="eng-spa: 118,964 English-Spanish pairs from Tatoeba.")],
     to: Annotated[Path, typer.Option(help="Directory to download to.")] = Path(),
 ) -> None:

@@ -1,45 +1,22 @@
-"""Check sentence pairs for problems that their owner should know about before training.
-
-Texts are written to a store on disk and read in chunks, so a corpus of any size needs only a few numbers of memory per
-pair.
-"""
+"""Check sentence pairs for problems that their owner should know about before training."""
 
 from __future__ import annotations
 
-import hashlib
-import re
 import unicodedata
-from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 
-from dragoman.data.pair_encoding import LONGEST
-from dragoman.data.records import Record
-from dragoman.data.stores import StoreWriter, TextStore
+from dragoman.data.corpus import SIDES, Corpus
+from dragoman.data.findings import KINDS, Findings, scan
 from dragoman.data.tokenizer import FREQUENT, Tokenizer
 from dragoman.graph import Array
-from dragoman.text.languages import CERTAIN, language_evidence, profile
 from dragoman.text.sentences import collapsed
 
-SIDES = ("source", "reference")
-CHUNK = 4096
-EXAMPLES = 3
 PERCENTILES = (1, 5, 25, 50, 75, 95, 99)
 LIMITS = (10, 20, 30, 50, 100, 200)
 TOKENIZER_SAMPLE = 10_000
-
-ODDITIES: dict[str, re.Pattern[str]] = {
-    "a replacement character from a wrong decoding": re.compile("\ufffd"),
-    "letters of a wrong decoding, such as Ã© for é": re.compile(r"Ã[\x80-\xbf©¡³±­º]|Â[¿¡«»°]|â€"),
-    "a control character": re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"),
-    "an invisible character": re.compile("[\u00ad\u200b\u200e\u200f\u2028-\u202e\u2060\ufeff]"),
-    "a no-break space": re.compile("[\u00a0\u202f]"),
-    "an HTML entity or tag": re.compile(r"&(?:amp|lt|gt|quot|nbsp|#\d+);|</?[a-z]+[^>]*>", re.IGNORECASE),
-    "an inverted question or exclamation mark without its partner": re.compile(r"¿(?!.*\?)|¡(?!.*!)"),
-}
 
 
 @dataclass(frozen=True)
@@ -75,73 +52,12 @@ class Report:
     signs: list[Finding] = field(default_factory=list)
 
 
-class Corpus:
-    """Pairs on disk, with the file and line of each."""
-
-    def __init__(self, records: Iterable[Record], directory: Path) -> None:
-        numbers: dict[str, int] = {}
-        places = array("q")
-        with StoreWriter(directory / "source", 1) as sources, StoreWriter(directory / "reference", 1) as references:
-            for (source, reference), file, line in records:
-                sources.append(source.encode())
-                references.append(reference.encode())
-                places.extend((numbers.setdefault(file, len(numbers)), line))
-        self.files = list(numbers)
-        self.places: Array = np.asarray(places, np.int64).reshape(-1, 2)
-        self.texts = [TextStore(directory / side) for side in SIDES]
-
-    def __len__(self) -> int:
-        return len(self.places)
-
-    def examples(self, items: Array) -> tuple[str, ...]:
-        """Format some pairs as examples for a report."""
-        shown = []
-        for i in items[:EXAMPLES]:
-            file, line = self.places[i]
-            source, reference = (_short(store.text(int(i))) for store in self.texts)
-            shown.append(f"{self.files[file]}, line {line}: {source} | {reference}")
-        return tuple(shown)
-
-    def chunks(self, side: int) -> Iterator[list[str]]:
-        for start in range(0, len(self), CHUNK):
-            yield list(self.texts[side].texts(range(start, min(start + CHUNK, len(self)))))
-
-
-def _short(text: str, longest: int = 50) -> str:
-    return text if len(text) <= longest else text[: longest - 1] + "…"
-
-
-@dataclass(frozen=True)
-class Scan:
-    """The texts of a side: a hash of each (equal texts have equal keys), its size, and the texts with each oddity."""
-
-    keys: Array
-    characters: Array
-    words: Array
-    odd: dict[str, list[int]]
-
-
-def scan(corpus: Corpus, side: int) -> Scan:
-    keys, sizes = array("Q"), array("l")
-    odd: dict[str, list[int]] = {name: [] for name in ODDITIES}
-    for chunk in corpus.chunks(side):
-        for text in chunk:
-            for name, pattern in ODDITIES.items():
-                if pattern.search(text):
-                    odd[name].append(len(keys))
-            keys.append(int.from_bytes(hashlib.blake2b(collapsed(text).encode(), digest_size=8).digest(), "little"))
-            sizes.extend((len(text), len(text.split())))
-    table = np.asarray(sizes, np.int64).reshape(-1, 2)
-    return Scan(np.asarray(keys, np.uint64), table[:, 0], table[:, 1], odd)
-
-
 def examine(corpus: Corpus) -> Report:
     """Check a corpus by itself."""
-    source, reference = scan(corpus, 0), scan(corpus, 1)
-    first = first_of_each(source, reference)
+    found = Findings(corpus)
+    source, reference, first = found.source, found.reference, found.first
     distinct, per_source = np.unique(source.keys[first], return_counts=True)
     cut, failed = zip(*(_tokenized(corpus, side) for side in (0, 1)), strict=True)
-    signs = [*_pair_findings(corpus, source, reference, first), *_oddity_findings(corpus, source, reference)]
     return Report(
         len(corpus),
         len(distinct),
@@ -150,22 +66,15 @@ def examine(corpus: Corpus) -> Report:
         int(per_source.max(initial=0)),
         float(np.median(reference.characters / np.maximum(source.characters, 1))) if len(corpus) else 0.0,
         {"source": _lengths(source.words, cut[0]), "reference": _lengths(reference.words, cut[1])},
-        [*signs, *_language_findings(corpus), *_round_trip_findings(corpus, failed[0] + failed[1])],
+        [*_findings(found), *_round_trip_findings(corpus, failed[0] + failed[1])],
     )
 
 
-def first_of_each(source: Scan, reference: Scan) -> Array:
-    """Return the first occurrence of every distinct pair, in order."""
-    pairs = np.stack((source.keys, reference.keys), axis=1)
-    return np.sort(np.unique(pairs, axis=0, return_index=True)[1])
-
-
-def ratio_outliers(source: Array, reference: Array) -> Array:
-    """Return pairs whose length ratio is more than 4.5 robust deviations and a factor of 2.5 from the median."""
-    ratio = np.log((reference + 5) / (source + 5))  # + 5 damps the variation of short texts
-    away = np.abs(ratio - np.median(ratio)) if len(ratio) else ratio
-    deviation = 1.4826 * float(np.median(away)) if len(away) else 0.0
-    return np.flatnonzero((away > 4.5 * deviation) & (away > np.log(2.5)))
+def _findings(found: Findings) -> Iterator[Finding]:
+    for kind, (name, advice) in KINDS.items():
+        items = found.items(kind)
+        if len(items):
+            yield Finding(name, len(items), advice, found.corpus.examples(items))
 
 
 def leakage(corpus: Corpus, other: Corpus, name: str) -> list[Finding]:
@@ -177,42 +86,6 @@ def leakage(corpus: Corpus, other: Corpus, name: str) -> list[Finding]:
             advice = "scores on it would be too good; dragoman data split keeps equal sources together"
             signs.append(Finding(f"{word} of {name} that occurs here too", len(items), advice, other.examples(items)))
     return signs
-
-
-def _pair_findings(corpus: Corpus, source: Scan, reference: Scan, first: Array) -> Iterator[Finding]:
-    repeated = np.setdiff1d(np.arange(len(corpus)), first)
-    identical = np.flatnonzero(source.keys == reference.keys)
-    outliers = ratio_outliers(source.characters, reference.characters)
-    long = np.flatnonzero(np.maximum(source.words, reference.words) > LONGEST)
-    for name, items, advice in (
-        ("duplicate pairs", repeated, "dragoman data clean removes them"),
-        ("source and target identical", identical, "fine for names and numbers, otherwise untranslated"),
-        ("one side far too long for the other", outliers, "dragoman data clean removes them; check some first"),
-        (f"more than {LONGEST:,} words on a side", long, "training leaves them out; cut them into sentences"),
-    ):
-        if len(items):
-            yield Finding(name, len(items), advice, corpus.examples(items))
-
-
-def _oddity_findings(corpus: Corpus, source: Scan, reference: Scan) -> Iterator[Finding]:
-    for name in ODDITIES:
-        items = np.unique(source.odd[name] + reference.odd[name]).astype(np.int64)
-        if len(items):
-            yield Finding(name, len(items), "dragoman data clean fixes spaces; check the rest", corpus.examples(items))
-
-
-def _language_findings(corpus: Corpus) -> Iterator[Finding]:
-    profiles = [profile(corpus.chunks(side)) for side in (0, 1)]
-    foreign_source = language_evidence(corpus.chunks(0), *profiles) > CERTAIN
-    foreign_reference = language_evidence(corpus.chunks(1), *profiles) < -CERTAIN
-    for name, mask in (
-        ("source and target seem swapped", foreign_source & foreign_reference),
-        ("source seems to be in the target language", foreign_source & ~foreign_reference),
-        ("target seems to be in the source language", foreign_reference & ~foreign_source),
-    ):
-        items = np.flatnonzero(mask)
-        if len(items):
-            yield Finding(name, len(items), "check some: they would teach the wrong language", corpus.examples(items))
 
 
 def _sample(corpus: Corpus) -> Array:

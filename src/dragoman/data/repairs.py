@@ -1,129 +1,148 @@
-"""Clean a corpus: normalize its text, remove harmful pairs, and report every change."""
+"""Clean a corpus: mend its text, leave harmful pairs out, and report every change."""
 
 from __future__ import annotations
 
-import hashlib
+import csv
+import io
+import json
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
-from dragoman.data.doctor import Corpus, ratio_outliers
-from dragoman.data.output import write_text_atomically
+from dragoman.data.corpus import Corpus
+from dragoman.data.findings import KINDS, Findings, scan
+from dragoman.data.mending import DEFAULT, REPAIRS, repair_text
+from dragoman.data.output import write_atomically, write_text_atomically
+from dragoman.data.readers import Reading
+from dragoman.data.records import Record
+from dragoman.data.rewriting import REWRITERS, Edits
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Array
 
-# What each repair does; the first three change text, the others remove pairs.
-REPAIRS = {
-    "spaces": "collapse white space, make no-break spaces plain, remove invisible and control characters",
-    "quotes": "replace curly and angular quotation marks by straight ones",
-    "dashes": "use one kind of hyphen and one kind of dash",
-    "empties": "remove pairs with an empty side",
-    "duplicates": "remove repeated pairs",
-    "outliers": "remove pairs with one side far too long for the other",
-    "identical": "remove pairs whose sides are equal",
-}
-UNREADABLE = "unreadable"
-DEFAULT = ("spaces", "quotes", "dashes", "empties", "duplicates", "outliers")
-
-# Line and page separators become a space; the joiners U+200C and U+200D belong to spelling and stay.
-INVISIBLE = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\ufeff]")
-QUOTES = str.maketrans({**dict.fromkeys("“”„‟«»", '"'), **dict.fromkeys("‘’‚‛‹›", "'")})
-DASHES = str.maketrans({**dict.fromkeys("‐‑‒−", "-"), **dict.fromkeys("–―", "—")})
+SWAPPED = "swapped"  # the repair that turns pairs round
+EMPTY, LEAKED, UNREADABLE = "empty", "leaked", "unreadable"
+DROPPED = ("duplicates", "untranslated", "outliers")  # by default
+PLAIN = ("tsv", "csv", "jsonl")  # formats that pairs of any file can be written in
 
 
 @dataclass(frozen=True)
+class Cleaning:
+    """What to do with the pairs: names of REPAIRS (or swapped), and names of KINDS to leave out."""
+
+    repairs: Collection[str] = DEFAULT
+    drops: Collection[str] = DROPPED
+
+    def __post_init__(self) -> None:
+        for what, names, known in (("repair", self.repairs, [*REPAIRS, SWAPPED]), ("drop", self.drops, list(KINDS))):
+            if unknown := sorted(set(names) - set(known)):
+                raise ConfigurationError(f"unknown --{what} '{unknown[0]}'; available: {', '.join(known)}, none")
+
+
+@dataclass
 class Outcome:
-    """The result of a cleaning: pairs read and written, texts changed and pairs removed by each repair."""
+    """The result of a cleaning: pairs read and written, pairs changed by each repair and left out for each reason.
 
-    read: int
-    written: int
-    changed: Counter[str]
-    removed: Counter[str]
+    stayed  pairs that were to be left out, but share a unit of a file with others
+    """
 
-
-def repair_text(text: str, repairs: Collection[str]) -> tuple[str, list[str]]:
-    """Repair a text; also return the names of the repairs that changed it."""
-    changed = []
-    for name, repair in (
-        ("spaces", lambda t: " ".join(INVISIBLE.sub("", t).split())),
-        ("quotes", lambda t: t.translate(QUOTES)),
-        ("dashes", lambda t: t.translate(DASHES)),
-    ):
-        if name in repairs:
-            after = repair(text)
-            if after != text:
-                changed.append(name)
-            text = after
-    return text, changed
+    read: int = 0
+    written: int = 0
+    changed: Counter[str] = field(default_factory=Counter)
+    removed: Counter[str] = field(default_factory=Counter)
+    stayed: int = 0
 
 
-def clean(
+def clean_pairs(
     corpus: Corpus,
+    directory: Path,
     out: Path,
     removed: Path,
-    repairs: Collection[str] = DEFAULT,
+    cleaning: Cleaning = Cleaning(),
+    against: Corpus | None = None,
+    again: Reading | None = None,
+    format: str = "tsv",
     unreadable: Iterable[tuple[str, str, int, str]] = (),
 ) -> Outcome:
-    """Write the repaired corpus as TSV, and what was removed to another file, each with its reason, file and line.
+    """Write the pairs that are kept, mended; and those that are not to another file, with reason, file and line.
 
-    `unreadable` are the lines that gave no pair: (reason, file, line, text).
+    directory   for a working copy
+    against     pairs with a text of this corpus are left out
+    again       reads the files of the corpus: they are written in their own format; None: pairs alone are written
+    unreadable  the lines that gave no pair: (reason, file, line, text)
     """
-    unknown = sorted(set(repairs) - REPAIRS.keys())
-    if unknown:
-        raise ConfigurationError(f"unknown repair '{unknown[0]}'; available: {', '.join(REPAIRS)}")
-    reasons = _reasons(corpus, repairs)
-    changed: Counter[str] = Counter()
+    repaired = Corpus(_repaired(corpus, cleaning.repairs), directory)
+    reasons, swapped = _judged(repaired, cleaning, against)
     left_out: Counter[str] = Counter()
-    with write_text_atomically(out) as kept, write_text_atomically(removed) as dropped:
+    edits = Edits(cleaning.repairs, np.isin(np.arange(len(corpus)), list(reasons)), swapped)
+    with write_atomically(out) as kept, write_text_atomically(removed) as dropped:
+        if again is None:
+            _write_pairs(corpus, format, edits, kept)
+        else:
+            REWRITERS[format](again.sources, again.layout, edits, kept)
         for reason, name, number, text in unreadable:
             left_out[UNREADABLE] += 1
-            dropped.write(f"{_cell(reason)}\t{name}\t{number}\t{_cell(text)}\n")
-        for i, (source, reference) in enumerate(_repaired(corpus, repairs, changed)):
-            if i in reasons:
-                file, line = corpus.places[i]
-                left_out[reasons[i]] += 1
-                dropped.write(f"{reasons[i]}\t{corpus.files[file]}\t{line}\t{_cell(source)}\t{_cell(reference)}\n")
-            else:
-                kept.write(f"{_cell(source)}\t{_cell(reference)}\n")
+            dropped.write(f"{cell(reason)}\t{name}\t{number}\t{cell(text)}\n")
+        for i, reason in reasons.items():
+            file, line = repaired.places[i]
+            texts = "\t".join(cell(store.text(i)) for store in repaired.texts)
+            dropped.write(f"{reason}\t{repaired.files[file]}\t{line}\t{texts}\n")
+    left_out.update(reasons.values())
     read = len(corpus) + left_out[UNREADABLE]
-    return Outcome(read, read - left_out.total(), changed, left_out)
+    return Outcome(read, read - left_out.total() + edits.stayed, edits.changed, left_out, edits.stayed)
 
 
-def _repaired(corpus: Corpus, repairs: Collection[str], changed: Counter[str]) -> Iterator[tuple[str, str]]:
-    for sources, references in zip(corpus.chunks(0), corpus.chunks(1), strict=True):
-        for pair in zip(sources, references, strict=True):
-            (source, first), (reference, second) = (repair_text(text, repairs) for text in pair)
-            changed.update({*first, *second})
-            yield source, reference
+def _repaired(corpus: Corpus, repairs: Collection[str]) -> Iterator[Record]:
+    for record in corpus:
+        texts = tuple(repair_text(text, repairs)[0].strip() for text in record.fields)
+        yield record._replace(fields=texts)
 
 
-def _reasons(corpus: Corpus, repairs: Collection[str]) -> dict[int, str]:
-    """Return the pairs to remove, each with the first reason that applies."""
+def _judged(corpus: Corpus, cleaning: Cleaning, against: Corpus | None) -> tuple[dict[int, str], Array]:
+    """The pairs to leave out, each with the first reason that applies, in order; and which are to be turned round."""
+    findings = Findings(corpus)
+    swapped = np.zeros(len(corpus), bool)
+    if SWAPPED in cleaning.repairs:
+        swapped[findings.items(SWAPPED)] = True
+    found = {EMPTY: np.flatnonzero((findings.source.characters == 0) | (findings.reference.characters == 0))}
+    if against is not None:
+        keys = enumerate((findings.source.keys, findings.reference.keys))
+        found[LEAKED] = np.flatnonzero(np.any([np.isin(ours, scan(against, side).keys) for side, ours in keys], axis=0))
+    found |= {name: findings.items(name) for name in KINDS if name in cleaning.drops}
     reasons: dict[int, str] = {}
-    seen: set[bytes] = set()
-    sizes = np.zeros((len(corpus), 2), np.int64)
-    for i, (source, reference) in enumerate(_repaired(corpus, repairs, Counter())):
-        sizes[i] = len(source), len(reference)
-        key = hashlib.blake2b(f"{source}\t{reference}".encode(), digest_size=8).digest()
-        if "empties" in repairs and not (source.strip() and reference.strip()):
-            reasons[i] = "empties"
-        elif "identical" in repairs and source == reference:
-            reasons[i] = "identical"
-        elif "duplicates" in repairs and key in seen:
-            reasons[i] = "duplicates"
-        seen.add(key)
-    if "outliers" in repairs:
-        for i in ratio_outliers(sizes[:, 0], sizes[:, 1]):
-            reasons.setdefault(int(i), "outliers")
-    return reasons
+    for reason, items in found.items():
+        for i in items.tolist():
+            if not (reason == SWAPPED and swapped[i]):
+                reasons.setdefault(i, reason)
+    return dict(sorted(reasons.items())), swapped
 
 
-def _cell(text: str) -> str:
+def _write_pairs(corpus: Corpus, format: str, edits: Edits, out: BinaryIO) -> None:
+    """Write source and target of each pair."""
+    text = io.TextIOWrapper(out, "utf-8", errors="backslashreplace", newline="")
+    table = csv.writer(text, lineterminator="\n")
+    if format == "csv":
+        table.writerow(["source", "target"])
+    for record in corpus:
+        if not edits.keep(1):
+            continue
+        pair = [side.strip() for side in edits.mend_sides(record.fields)]
+        edits.done()
+        if format == "csv":
+            table.writerow(pair)
+        elif format == "jsonl":
+            text.write(json.dumps(dict(zip(("source", "target"), pair, strict=True)), ensure_ascii=False) + "\n")
+        else:
+            text.write("\t".join(map(cell, pair)) + "\n")
+    text.detach()
+
+
+def cell(text: str) -> str:
     """Replace tabs and line breaks, which a TSV field cannot contain."""
     return re.sub(r"[\t\r\n]+", " ", text)
 
@@ -133,6 +152,6 @@ def write_parts(corpus: Corpus, parts: Array, names: Sequence[str], directory: P
     with ExitStack() as stack:
         files = [stack.enter_context(write_text_atomically(directory / f"{name}.tsv")) for name in names]
         for i, part in enumerate(parts):
-            source, reference = (_cell(store.text(i)) for store in corpus.texts)
+            source, reference = (cell(store.text(i)) for store in corpus.texts)
             files[part].write(f"{source}\t{reference}\n")
     return {name: int((parts == part).sum()) for part, name in enumerate(names)}

@@ -67,9 +67,9 @@ class Reading:
         self.layout, self.on_bad_line = layout, on_bad_line
         self.problems = ReadErrors(on_bad_line)
         self.sink: Callable[[str, str, int, str], None] | None = None  # called for every line that is skipped
-        self._sources = [Source(str(name), encoding) for name in given]
-        self._formats = [find_format(source, layout, format) for source in self._sources]
-        self._files = [file for source in self._sources for file in parts(source)]
+        self.sources = [Source(str(name), encoding) for name in given]
+        self.formats = [find_format(source, layout, format) for source in self.sources]
+        self._files = [file for source in self.sources for file in parts(source)]
         if [file.name for file in self._files].count(STANDARD_INPUT) > 1:
             raise ConfigurationError("standard input (-) is named more than once; it can be read only once")
         self._passes = 0
@@ -83,7 +83,7 @@ class Reading:
         return self._records(self.problems)
 
     def _records(self, problems: ReadErrors) -> Iterator[Record]:
-        for source, format in zip(self._sources, self._formats, strict=True):
+        for source, format in zip(self.sources, self.formats, strict=True):
             yield from format.read(source, self.layout, problems)
 
 

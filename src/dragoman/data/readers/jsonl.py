@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from dragoman.data.readers.conll import MOST_WORDS, SEPARATOR
 from dragoman.data.readers.layout import Format, Layout, Unusable, as_text, get_nested, named_like
@@ -19,9 +19,24 @@ def read_jsonl(source: Source, layout: Layout, problems: ReadErrors) -> Iterator
 
     Suggestions that a server has stored are recognised, unless keys are chosen.
     """
+    return (row.record for row in named_objects(source, layout, problems) if row.record)
+
+
+class NamedObject(NamedTuple):
+    """An object as it is written, the keys of its fields, and its record, if it has one."""
+
+    text: str
+    found: Mapping[str, Any]
+    keys: Sequence[str]
+    record: Record | None
+
+
+def named_objects(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[NamedObject]:
+    """Make records of the lines, and yield them with their objects."""
     keys = _keys(layout, source)
     by_default = layout.kind == "pairs" and layout.columns is None
     suggestions = Suggestions(layout.languages)
+    own: Sequence[str]
     for line, text in source.lines(problems):
         try:
             found = _parse(text)
@@ -30,16 +45,16 @@ def read_jsonl(source: Source, layout: Layout, problems: ReadErrors) -> Iterator
                 if pair is None:
                     problems.skip("other languages", source.shown, line, found["q"])
                     continue
-                values = pair
+                values, own = pair, ["q", "s"] if pair[0] is found["q"] else ["s", "q"]
             else:
                 if by_default:
                     _refuse_codes(found)
-                values = _values(found, keys, layout)
+                values, own = _values(found, keys, layout)
         except Unusable as why:
             problems.add(why.reason, source.shown, line, text, why.detail)
             continue
-        if record := make_record(layout.joined(values), layout.fields, source.shown, line, problems):
-            yield record
+        record = make_record(layout.joined(values), layout.fields, source.shown, line, problems)
+        yield NamedObject(text, found, own, record)
     if note := suggestions.note(source.shown):
         problems.note(note)
 
@@ -81,15 +96,15 @@ def _parse(text: str) -> Mapping[str, Any]:
     return found
 
 
-def _values(found: Mapping[str, Any], keys: Sequence[str], layout: Layout) -> list[str]:
+def _values(found: Mapping[str, Any], keys: Sequence[str], layout: Layout) -> tuple[list[str], Sequence[str]]:
+    """The values of the fields, and the keys they stand under."""
     if layout.columns is None:
         keys = named_like(keys, found) or keys
     try:
         if layout.kind == "tagged":
-            return _tagged(*(get_nested(found, key) for key in keys))
-        return [
-            as_text(get_nested(found, key), field) for key, field in zip(keys, layout.fields_of_columns, strict=True)
-        ]
+            return _tagged(*(get_nested(found, key) for key in keys)), keys
+        fields = zip(keys, layout.fields_of_columns, strict=True)
+        return [as_text(get_nested(found, key), field) for key, field in fields], keys
     except KeyError as missing:
         raise Unusable(f"no key {missing}", f"expected {', '.join(keys)}") from None
 

@@ -19,9 +19,16 @@ def read_po(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[Re
 
     Untranslated, fuzzy and obsolete entries are skipped and counted.
     """
+    return (record for _, records in po_units(source, layout, problems) for record in records)
+
+
+def po_units(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[tuple[Any, list[Record]]]:
+    """Everything in the file, in order, with the pairs of each entry."""
     entries = 0
     for unit in _units(source):
+        records: list[Record] = []
         if unit.isheader() or (unit.isblank() and not unit.isobsolete()):  # blank: comments without an entry
+            yield unit, records
             continue
         entries += 1
         for texts in _forms(unit):
@@ -29,7 +36,8 @@ def read_po(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[Re
             if kind := kind or ("fuzzy" if unit.isfuzzy() else ""):
                 problems.skip(kind, source.shown, unit.line_number, texts[0])
             elif record := make_record(texts, layout.fields, source.shown, unit.line_number, problems):
-                yield record
+                records.append(record)
+        yield unit, records
     if not entries:
         raise DataError(f"{source.shown} is empty; expected at least one entry msgid, msgstr")
 

@@ -6,6 +6,7 @@ import csv
 from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import chain
+from typing import NamedTuple
 
 from dragoman.data.readers.header import named_sides
 from dragoman.data.readers.layout import Format, Layout, named_like
@@ -16,17 +17,28 @@ from dragoman.errors import DataError
 ROW_LINES = 1000  # lines of one CSV row; more mean that a quote was never closed
 
 Row = tuple[int, list[str]]
+
+
+class NamedRow(NamedTuple):
+    """A row of a table, the columns of its fields, and its record; without one it is the header or a bad row."""
+
+    cells: list[str]
+    columns: list[int]
+    header: bool
+    record: Record | None
+
+
 Columns = Sequence[int | str] | None
 
 
 def read_tsv(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[Record]:
     """Read fields separated by tabs, without quoting: sentences contain commas and quotes, but no tabs."""
-    return _records(tsv_rows(source, problems), source, layout, problems)
+    return (row.record for row in named_rows(tsv_rows(source, problems), source, layout, problems) if row.record)
 
 
 def read_csv(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[Record]:
     """Read fields separated by commas; a quoted field may contain commas, doubled quotes and line breaks."""
-    return _records(csv_rows(source, problems), source, layout, problems)
+    return (row.record for row in named_rows(csv_rows(source, problems), source, layout, problems) if row.record)
 
 
 def tsv_rows(source: Source, problems: ReadErrors) -> Iterator[Row]:
@@ -93,8 +105,11 @@ class _RowFeed:
         self._again.extendleft(reversed(lines))
 
 
-def _records(rows: Iterator[Row], source: Source, layout: Layout, problems: ReadErrors) -> Iterator[Record]:
-    """Make records of rows. Without chosen columns, the first row sets the number of columns."""
+def named_rows(rows: Iterator[Row], source: Source, layout: Layout, problems: ReadErrors) -> Iterator[NamedRow]:
+    """Make records of rows, and yield them with their rows.
+
+    Without chosen columns, the first row sets the number of columns.
+    """
     file, fields, header = source.shown, layout.fields, layout.has_header
     columns: list[int] = []
     needed = width = rows_below = 0
@@ -108,14 +123,17 @@ def _records(rows: Iterator[Row], source: Source, layout: Layout, problems: Read
             columns = found or find_columns(layout.columns, line, row, header, source) or list(range(len(fields)))
             needed, width = max(columns) + 1, len(row)
             if header:
+                yield NamedRow(row, columns, True, None)
                 continue
         rows_below += 1
         if blank:
             problems.add("an empty line", file, line)
-        elif len(row) < needed or (len(row) != width and layout.columns is None):
+            continue
+        if len(row) < needed or (len(row) != width and layout.columns is None):
             problems.add("wrong number of columns", file, line, "\t".join(row), _expected(row, needed, width))
-        elif record := make_record(layout.joined([row[column] for column in columns]), fields, file, line, problems):
-            yield record
+            continue
+        values = layout.joined([row[column] for column in columns])
+        yield NamedRow(row, columns, False, make_record(values, fields, file, line, problems))
     if header and not rows_below and not problems:
         raise DataError(f"{file} has a header but no rows; expected at least one")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 from dragoman.data.extras import require_extra
 from dragoman.data.readers.layout import Format, Layout
@@ -25,6 +25,18 @@ def read_tmx(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[R
 
     Units without a text, or with an empty one, in one of the languages are skipped and counted.
     """
+    return (record for unit in tmx_units(source, layout, problems) for record in unit.records)
+
+
+class TmxUnit(NamedTuple):
+    """The languages of the texts that were read on each side, and the pairs of a unit; skipped units have none."""
+
+    sides: tuple[frozenset[str], ...]
+    records: list[Record]
+
+
+def tmx_units(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[TmxUnit]:
+    """All units of a file, in order."""
     unit_class = require_extra("translate.storage.tmx", source.shown, "TMX").tmxunit
     languages, header_language, units = layout.languages, "", 0
     tags: Counter[str] = Counter()  # of all texts
@@ -37,23 +49,27 @@ def read_tmx(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[R
         line = element.sourceline
         unit = unit_class.createfromxmlElement(element)
         unit.namespace = element.nsmap.get(element.prefix)
-        texts = [(_language(node), unit.getNodeText(node) or "") for node in unit.getlanguageNodes()]
+        texts = [(language_of(node), unit.getNodeText(node) or "") for node in unit.getlanguageNodes()]
         tags.update(language for language, _ in texts)
         languages = languages or _first_languages([language for language, _ in texts], header_language)
         if has_entities(element):
             problems.add("an XML entity that is not defined", source.shown, line)
+            yield TmxUnit((), [])
             continue
         sides = [_texts_in(wanted, texts) for wanted in languages or ()]
         if not all(sides) or not sides:
             problems.skip("missing language", source.shown, line, next((text for _, text in texts), ""))
+            yield TmxUnit((), [])
             continue
         for count, side in zip(read, sides, strict=True):
             count.update({language for language, _ in side})
+        records = []
         for (_, first), (_, second) in product(*sides):
             if not first.strip() or not second.strip():
                 problems.skip("untranslated", source.shown, line, first if first.strip() else second)
             elif record := make_record([first, second], layout.fields, source.shown, line, problems):
-                yield record
+                records.append(record)
+        yield TmxUnit(tuple(frozenset(language for language, _ in side) for side in sides), records)
     if not units:
         raise DataError(f"{source.shown} is empty; expected at least one unit <tu>")
     _tell_languages(source, languages, tags, read, problems)
@@ -88,12 +104,12 @@ def tmx_languages(source: Source) -> Languages | None:
             header_language = element.get("srclang", "")
             continue
         variants = (node for node in element if isinstance(node.tag, str) and node.tag.rpartition("}")[2] == "tuv")
-        if found := _first_languages([_language(node) for node in variants], header_language):
+        if found := _first_languages([language_of(node) for node in variants], header_language):
             return found
     return None
 
 
-def _language(node: Any) -> str:
+def language_of(node: Any) -> str:
     return str(node.get(XML_LANG) or node.get("lang") or "")
 
 

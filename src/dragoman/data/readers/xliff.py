@@ -21,6 +21,11 @@ def read_xliff(source: Source, layout: Layout, problems: ReadErrors) -> Iterator
 
     Units without a translation, or with an unfinished one, are skipped and counted.
     """
+    return (record for record in xliff_units(source, layout, problems) if record)
+
+
+def xliff_units(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[Record | None]:
+    """The pair of every unit, in order; None of a unit that is skipped."""
     first = require_extra("translate.storage.xliff", source.shown, "XLIFF").Xliff1Unit
     second = require_extra("translate.storage.xliff2", source.shown, "XLIFF").Xliff2Unit
     swapped, units = False, 0
@@ -34,20 +39,22 @@ def read_xliff(source: Source, layout: Layout, problems: ReadErrors) -> Iterator
         unit.namespace = element.nsmap.get(element.prefix)
         if not has_entities(element) and not (unit.target or "").strip():
             problems.skip("untranslated", source.shown, element.sourceline, unit.source or "")
+            yield None
             continue
         # XLIFF 1 has it on the target, XLIFF 2 on the segment
         state = getattr(unit.target_dom, "attrib", {}).get("state") or element.get("state") or ""
         if state.startswith(UNFINISHED):
             problems.skip("unfinished", source.shown, element.sourceline, unit.source or "")
+            yield None
             continue
         try:
             texts = _texts(unit, element)
         except Unusable as why:
             problems.add(why.reason, source.shown, element.sourceline, unit.source or "", why.detail)
+            yield None
             continue
         ordered = texts[::-1] if swapped else texts
-        if record := make_record(ordered, layout.fields, source.shown, element.sourceline, problems):
-            yield record
+        yield make_record(ordered, layout.fields, source.shown, element.sourceline, problems)
     if not units:
         raise DataError(f"{source.shown} is empty; expected at least one <trans-unit> or <segment>")
 
