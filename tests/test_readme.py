@@ -21,6 +21,7 @@ from dragoman.cli import main
 from dragoman.data import builtin
 from dragoman.data.scenes import draw, training_scenes
 from dragoman.tasks import planning
+from tests.data.readers.files import as_po, as_tmx, as_xliff
 from tests.data.shard_files import write_parquet
 from tests.data.test_doctor import SOUND
 from tests.drawn_images import drawn
@@ -113,6 +114,8 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("stage")
     for name in ("pairs.tsv", "clean.tsv", "test.tsv"):
         (place / name).write_text("".join(f"{s}\t{r}\n" for s, r in SOUND), encoding="utf-8")
+    for name, make in {"memory.tmx": as_tmx, "older.tmx": as_tmx, "job.xlf": as_xliff, "messages.po": as_po}.items():
+        (place / name).write_bytes(make(SOUND[:20]))
     write_parquet(place / "shards", SOUND)
     shutil.copy(ROOT / "examples" / "translation.toml", place)
     (place / "book.txt").write_text(f"Once upon a time. {ABOUT}" * 40, encoding="utf-8")
