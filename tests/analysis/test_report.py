@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from dragoman.analysis import report, testing
 from dragoman.analysis.differences import differences
 from dragoman.analysis.figures import activations_figure, as_svg, attention_figure
-from dragoman.analysis.testing import LengthScores, Score, ScoredSentence, Sentence, TestingAnalysis
+from dragoman.analysis.testing import Judged, LengthScores, Score, ScoredSentence, Sentence, TestingAnalysis
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 EVIL = "<script>alert('¿qué?')</script> & \"quotes\""
@@ -75,6 +75,7 @@ def analysis() -> TestingAnalysis:
         lengths=(LengthScores("1-5", 1000, 0.75, 40.12, 61.3), LengthScores("31+", 234, None, 0.0, 7.2)),
         best=(scored("best", 100.0, "right"), scored(EVIL, 90.0, EVIL)),
         worst=(scored("worst", 3.14),),
+        judged=Judged(400, 0.125, 0.0, Score(31.456, 29.5, 33.25, BLEU), Score(54.321, 53.0, 55.75, "nrefs:1|<chrF>")),
     )
 
 

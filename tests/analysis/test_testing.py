@@ -18,6 +18,7 @@ from sacrebleu.metrics.chrf import CHRF
 
 from dragoman.analysis import testing  # its names begin with test: pytest would take them for tests
 from dragoman.analysis.testing import Sentence
+from dragoman.analysis.verdict import verdict
 from dragoman.errors import DataError, NonFiniteError
 
 WORDS = [
@@ -244,3 +245,22 @@ def test_neither_sacrebleu_nor_matplotlib_is_imported_before_it_is_needed() -> N
         "assert not {'sacrebleu', 'matplotlib'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(("right", "level"), [(7, "light"), (5, "moderate"), (0, "unusable")])
+def test_glossaries_of_single_words_are_judged_without_bleu(right: int, level: str) -> None:
+    words = ["casa", "perro", "gato", "leche", "fuego", "piedra", "luna", "agua", "rojo", "verde"]
+    sentences = [Sentence(word, word, word if i < right else "xyz", 1.0, 1.0, 2.0) for i, word in enumerate(words)]
+    analysis = testing.testing_analysis(sentences)
+    assert analysis.bleu.value < 1
+    assert analysis.judged.short == 1
+    assert verdict(analysis.judged).level == level
+
+
+def test_a_verdict_rests_on_sentences_from_the_whole_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(testing, "JUDGED", 5)
+    assert testing.judged_rows(4) == [0, 1, 2, 3]
+    assert testing.judged_rows(101) == [0, 25, 50, 75, 100]
+    sentences = drawn(101)
+    chosen = [sentences[row] for row in (0, 25, 50, 75, 100)]
+    assert testing.testing_analysis(sentences).judged == testing.testing_analysis(chosen).judged

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from dragoman import Translator
+from dragoman.analysis.testing import Judged, Score
 from dragoman.analysis.verdict import verdict
 from dragoman.cli import report as report_module
 from dragoman.tasks.training import train_model
@@ -85,10 +86,11 @@ def test_a_file_of_pairs(model: Path, run: Run, tmp_path: Path) -> None:
 def test_the_verdict_comes_first_on_the_screen_on_the_page_and_in_json(model: Path, run: Run) -> None:
     done = run("evaluate", model, "--beam", "1", "--most", "20")
     told = report(model / "evaluation")
-    found = verdict(told["bleu"]["value"], told["chrf"]["value"], 20)
+    judged = told["judged"]
+    found = verdict(Judged(**{**judged, **{name: Score(**judged[name]) for name in ("bleu", "chrf")}}))
     assert done.lines[0] == f"Quality: {found.expect}."
     assert "rule of thumb" in done.lines[1]
-    assert "Only 20 sentences were tested" in done.lines[1]
+    assert "of 20 sentences" in done.lines[1]
     assert told["verdict"]["level"] == found.level
     page = (model / "evaluation" / "report.html").read_text(encoding="utf-8")
     assert page.index("<h1>model: testing analysis</h1>") < page.index(str(found)) < page.index("<h2>")

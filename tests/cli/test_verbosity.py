@@ -44,7 +44,7 @@ def test_quiet_training_prints_results_and_warnings_alone(tmp_path: Path, run: R
         "warning",
         "Stopped",
         f"The model is in {tmp_path / 'm'}",
-        "20 testing pairs, greedy",
+        "20 testing pairs, beam of 4",
         "Quality",
         "A rule of thumb from BLEU and chrF, for sentences like those tested; read some translations yourself. Only 20 "
         "sentences were tested, which says little.",

@@ -175,7 +175,7 @@ def test_a_training_says_once_what_all_ranks_have_measured(shared: Shared) -> No
     first, second = (said["train"] for said in shared.ranks)
     assert (first["code"], second["code"]) == (0, 0), first["err"]
     assert (second["out"], second["err"]) == ("", "")
-    for once in ("testing pairs, greedy: BLEU", "Quality: ", "Before and after fine-tuning", "Next:"):
+    for once in ("testing pairs, beam of 4: BLEU", "Quality: ", "Before and after fine-tuning", "Next:"):
         assert first["out"].count(once) == 1, first["out"]
     again = shared.ranks[0]["train again"]
     assert (again["code"], shared.ranks[1]["train again"]["code"]) == (0, 0), again["err"]

@@ -103,7 +103,7 @@ LEGEND = (
 
 
 def _verdict(analysis: TestingAnalysis) -> str:
-    found = verdict(analysis.bleu.value, analysis.chrf.value, analysis.sentences)
+    found = verdict(analysis.judged)
     caveat = f"<span>{escape(found.caveat)}</span>"
     return f'<p class="verdict {found.level}"><strong>{escape(str(found))}</strong> {caveat}</p>'
 

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 RESAMPLES = 1000
 EXAMPLES = 10
 CHUNK = 1000
+JUDGED = 400  # sentences that a verdict rests on, after `train` as in `evaluate`
+REFERENCE_WORDS = 1  # their place in what sacrebleu's BLEU counts
+GRAM = 4  # words of the longest sequences that BLEU counts
 LENGTHS = {"0": 0, "1-5": 5, "6-10": 10, "11-15": 15, "16-20": 20, "21-30": 30, "31+": math.inf}  # name: most words
 
 
@@ -65,6 +68,21 @@ class LengthScores:
 
 
 @dataclass(frozen=True)
+class Judged:
+    """The scores of the sentences that a verdict rests on.
+
+    exact  share of translations that are the reference
+    short  share of references that are too short for BLEU
+    """
+
+    sentences: int
+    exact: float
+    short: float
+    bleu: Score
+    chrf: Score
+
+
+@dataclass(frozen=True)
 class TestingAnalysis:
     __test__ = False  # pytest takes every class Test* for a test
 
@@ -79,6 +97,7 @@ class TestingAnalysis:
     lengths: tuple[LengthScores, ...]
     best: tuple[ScoredSentence, ...]
     worst: tuple[ScoredSentence, ...]
+    judged: Judged
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON, which has no infinity: a perplexity too large for a float is null."""
@@ -97,13 +116,32 @@ def testing_analysis(sentences: Sequence[Sentence], seed: int = 0) -> TestingAna
         error=error,
         accuracy=math.fsum(s.hits for s in sentences) / positions,
         perplexity=_perplexity(error),
-        exact=sum(s.translation == s.reference for s in sentences) / len(sentences),
+        exact=_exact(sentences),
         bleu=bleu.score(seed),
         chrf=chrf.score(seed),
         lengths=_by_length(sentences, bleu, chrf),
         best=best,
         worst=worst,
+        judged=_judged(sentences, bleu, chrf, seed),
     )
+
+
+def judged_rows(count: int) -> list[int]:
+    """The samples of a test set that a verdict rests on: all, or 400 spread evenly, as files are often sorted."""
+    rows: list[int] = np.linspace(0, count - 1, min(count, JUDGED)).round().astype(int).tolist()
+    return rows
+
+
+def _judged(sentences: Sequence[Sentence], bleu: _Statistics, chrf: _Statistics, seed: int) -> Judged:
+    rows = judged_rows(len(sentences))
+    short = float((bleu.counts[rows, REFERENCE_WORDS] < GRAM).mean())
+    return Judged(
+        len(rows), _exact([sentences[row] for row in rows]), short, bleu.score(seed, rows), chrf.score(seed, rows)
+    )
+
+
+def _exact(sentences: Sequence[Sentence]) -> float:
+    return sum(s.translation == s.reference for s in sentences) / len(sentences)
 
 
 def _count_positions(sentences: Sequence[Sentence]) -> float:
@@ -150,15 +188,16 @@ class _Statistics:
         """The score of the sentences in these rows."""
         return self._score(self.counts[rows].sum(axis=0))
 
-    def score(self, seed: int) -> Score:
-        """The score of the set, between the bounds of the central 95 % of resampled sets."""
-        rng, n = np.random.default_rng(seed), len(self.counts)
+    def score(self, seed: int, rows: Sequence[int] | None = None) -> Score:
+        """The score of the set, or of these rows, between the bounds of the central 95 % of resampled sets."""
+        counts = self.counts if rows is None else self.counts[rows]
+        rng, n = np.random.default_rng(seed), len(counts)
         drawn = (np.bincount(rng.choice(n, size=n), minlength=n) for _ in range(RESAMPLES))
-        scores = sorted(self._score(times @ self.counts) for times in drawn)
+        scores = sorted(self._score(times @ counts) for times in drawn)
         self.metric.n_bootstrap, self.metric.seed = RESAMPLES, str(seed)  # for the signature
         tail = RESAMPLES // 40
         signature = self.metric.get_signature().format()
-        return Score(self._score(self.counts.sum(axis=0)), scores[tail], scores[-tail - 1], signature)
+        return Score(self._score(counts.sum(axis=0)), scores[tail], scores[-tail - 1], signature)
 
 
 def _metrics(sentences: Sequence[Sentence]) -> tuple[_Statistics, _Statistics]:

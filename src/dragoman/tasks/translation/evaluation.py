@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dragoman.analysis.report import testing_page
 from dragoman.analysis.task_report import ReportTable, TaskReport
 from dragoman.analysis.testing import ScoredSentence, TestingAnalysis
-from dragoman.analysis.verdict import Verdict, verdict
+from dragoman.analysis.verdict import verdict
 from dragoman.data.pair_encoding import Pair
 from dragoman.ranks import current
 from dragoman.tasks.translation import figures
@@ -31,7 +31,7 @@ class TranslationReport(TaskReport):
     analysis: TestingAnalysis = field(kw_only=True)
 
     def as_dict(self) -> dict[str, Any]:
-        return {"verdict": asdict(_verdict(self.analysis)), **self.analysis.as_dict()}
+        return {"verdict": asdict(verdict(self.analysis.judged)), **self.analysis.as_dict()}
 
     def page(self, name: str, facts: Mapping[str, str], drawn: Mapping[str, str]) -> str:
         return testing_page(self.analysis, name, facts, drawn)
@@ -60,7 +60,7 @@ def translation_report(
 ) -> TranslationReport:
     """Translate the sources, on all ranks, and compare; `tell` is called with the number of pairs done."""
     analysis = translator.evaluate(pairs, options, tell, current())
-    bleu, chrf, expected = analysis.bleu.value, analysis.chrf.value, _verdict(analysis)
+    bleu, chrf, expected = analysis.bleu.value, analysis.chrf.value, verdict(analysis.judged)
     search = "greedy" if options.beam == 1 else f"beam of {options.beam}"
     return TranslationReport(
         f"Quality: {expected.expect}.",
@@ -73,10 +73,6 @@ def translation_report(
         facts={"search": search},
         analysis=analysis,
     )
-
-
-def _verdict(analysis: TestingAnalysis) -> Verdict:
-    return verdict(analysis.bleu.value, analysis.chrf.value, analysis.sentences)
 
 
 def _lengths(analysis: TestingAnalysis) -> ReportTable:

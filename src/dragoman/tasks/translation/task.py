@@ -33,7 +33,6 @@ from dragoman.tasks.translation.translator import DecodingOptions, Translator
 from dragoman.tasks.vectors.embeddings import check_start, start_from_vectors
 from dragoman.training import Callback
 
-TESTED = 200  # pairs to translate after training: takes seconds
 SCORED = 500  # validation sentences that BLEU and chrF are measured on while training
 
 
@@ -174,10 +173,11 @@ class Translation(Task):
         return translation_report(model, samples, DecodingOptions(beam=beam), tell)
 
     def evaluate_quickly(self, model: Any, samples: Sequence[Any]) -> TaskReport:
-        """Greedy translations of some pairs: enough for a rule of thumb."""
+        """The pairs that a verdict rests on, translated as `evaluate` does: both say the same."""
+        from dragoman.analysis.testing import judged_rows
         from dragoman.tasks.translation.evaluation import translation_report
 
-        return translation_report(model, samples[:TESTED], DecodingOptions(beam=1, scored=False))
+        return translation_report(model, [samples[row] for row in judged_rows(len(samples))], DecodingOptions())
 
     def next_commands(self, out: Path) -> list[str]:
         place, pairs = shlex.quote(str(out)), load_testing(out)
