@@ -1,6 +1,8 @@
 """Derivatives of several passes, summed in the order of the passes whoever brings, and whoever writes, them first."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from dragoman.graph import DeferredGradient, GradientReducer, Parameter, Theta
 from dragoman.graph import gradient_reducer as module
 
 SHAPES = [(3, 4), (5,), (200, 100), (2,)]
+TIMEOUT = 60  # seconds, on any machine; nothing waits that long unless it would wait for ever
 
 
 @pytest.fixture
@@ -16,30 +19,28 @@ def theta():
     return Theta([Parameter(np.zeros(shape, np.float32)) for shape in SHAPES])
 
 
-def gathered(theta, brought, order=None):
+def gathered(theta, brought, order=None, pause=nullcontext):
     """The gradient of passes, each a list of (parameter, delta), on as many threads, which bring in an order."""
     gradient = np.full(len(theta), np.nan, np.float32)
-    gradient_reducer = GradientReducer(theta.views(gradient), len(brought))
-    begun = threading.Barrier(len(brought), timeout=10)
+    gradient_reducer = GradientReducer(theta.views(gradient), len(brought), pause)
+    begun = threading.Barrier(len(brought), timeout=TIMEOUT)
     turns, through = ([threading.Event() for _ in brought] for _ in range(2))
 
     def run(number):
         with gradient_reducer.share(number) as share:
             begun.wait()
-            assert turns[number].wait(10)
+            assert turns[number].wait(TIMEOUT)
             for parameter, delta in brought[number]:
                 share.push(theta.parameters[parameter], delta)
             through[number].set()
 
-    threads = [threading.Thread(target=run, args=(number,), daemon=True) for number in range(len(brought))]
-    for thread in threads:
-        thread.start()
-    for number in order or range(len(brought)):
-        turns[number].set()
-        assert through[number].wait(10)
-    for thread in threads:
-        thread.join(10)
-        assert not thread.is_alive(), "a pass waits for ever"
+    with ThreadPoolExecutor(len(brought)) as pool:
+        threads = [pool.submit(run, number) for number in range(len(brought))]
+        for number in order or range(len(brought)):
+            turns[number].set()
+            assert through[number].wait(TIMEOUT)
+        for thread in threads:
+            thread.result(TIMEOUT)
     return [theta.view(gradient, parameter) for parameter in theta.parameters]
 
 
@@ -73,22 +74,45 @@ def test_the_order_of_the_passes_is_that_of_the_sum(theta, order, kept):
 
 
 def test_the_last_piece_is_shared(theta):
-    """One pass writes half of it while the other is at the other half, and the bits are the same."""
-    deltas, together = [drawn(0), drawn(1, 1e4)], threading.Barrier(2, timeout=10)
-    parts = set()
+    """The pass that finds nothing to write waits for what follows, and writes half of it at the same time."""
+    deltas, together = [drawn(0), drawn(1, 1e4)], threading.Barrier(2, timeout=TIMEOUT)
+    changed, waiting, parts = threading.Condition(), set(), set()
+    writing = threading.Event()
+
+    @contextmanager
+    def pause():
+        with changed:
+            waiting.add(threading.get_ident())
+            changed.notify_all()
+        yield
+        waiting.discard(threading.get_ident())
+
+    def alone(delta):
+        def write(out, add, piece, pieces):
+            writing.set()
+            with changed:  # the other pass waits while this one writes the only piece there is
+                assert changed.wait_for(lambda: waiting - {threading.get_ident()}, TIMEOUT)
+            out[...] = delta + (out if add else 0)
+
+        return DeferredGradient(delta.shape, delta.dtype, write, 1, 1)
 
     def meeting(delta):
         def write(out, add, piece, pieces):
-            parts.add((piece, pieces))
-            if not add:
+            if (piece, pieces) not in parts:
+                parts.add((piece, pieces))
                 together.wait()  # passed only when both threads write
             rows = slice(*(len(out) * i // pieces for i in (piece, piece + 1)))
             out[rows] = delta[rows] + (out[rows] if add else 0)
 
         return DeferredGradient(delta.shape, delta.dtype, write, 1, 2)
 
-    found = gathered(theta, [[(2, meeting(delta))] for delta in deltas])
-    np.testing.assert_array_equal(found[2], deltas[0] + deltas[1])
+    def last(pushed):
+        yield from pushed
+        assert writing.wait(TIMEOUT)  # it finds nothing to write when it finishes
+
+    first, second = ([(2, alone(delta)), (2, meeting(delta))] for delta in deltas)
+    found = gathered(theta, [first, last(second)], pause=pause)
+    np.testing.assert_array_equal(found[2], ((deltas[0] + deltas[1]) + deltas[0]) + deltas[1])
     assert parts == {(0, 2), (1, 2)}
 
 
@@ -126,7 +150,7 @@ def test_one_thread_may_run_all_passes(theta, order):
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    thread.join(10)
+    thread.join(TIMEOUT)
     assert not thread.is_alive(), "a pass waits for one that nobody will run"
     for parameter, before in zip(theta.parameters, expected, strict=True):
         np.testing.assert_array_equal(theta.view(gradient, parameter), before)
@@ -165,6 +189,6 @@ def test_a_pass_that_fails_keeps_nobody_waiting(theta, where):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(10)
+        thread.join(TIMEOUT)
         assert not thread.is_alive()
     assert len(ended) == 1

@@ -229,12 +229,12 @@ class GradientReducer:
                 place.view[...] = 0
         while self.passes > 1:
             piece = self._take()
-            if piece is None and self._going:
+            if piece is None:
                 if self._not_begun:
                     return  # this thread may have to run it
-                piece = self._wait()
+                piece = self._wait()  # for a pass, or for what follows from a piece that another thread writes
             if piece is None:
-                return  # other threads write what they have taken, and what follows from it
+                return  # everything is written
             self._write(piece)
 
     def _write_small(self) -> None:
