@@ -50,7 +50,7 @@ def highest(x: Array, count: int) -> tuple[Array, Array]:
     among = (x >= bound[:, None]) & (x > -np.inf)  # more than count if there are ties
     rows, columns = np.divmod(np.flatnonzero(among), x.shape[1])  # from left to right
     places = np.arange(len(rows)) - np.searchsorted(rows, rows)
-    width = max(count, places.max(initial=-1) + 1)
+    width = max(count, int(places.max(initial=-1)) + 1)
     values, sources = np.full((len(x), width), -np.inf, x.dtype), np.zeros((len(x), width), np.int64)
     values[rows, places], sources[rows, places] = x[rows, columns], columns
     order = np.argsort(-values, axis=1, kind="stable")[:, :count]

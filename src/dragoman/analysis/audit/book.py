@@ -42,7 +42,7 @@ def losses(h: Array, t: int = 0) -> Array:
 
 def loss(W: Array) -> Array:
     """(7.4) as a function of the shared weights"""
-    total: Array = losses(states(W)).mean()
+    total: Array = np.asarray(losses(states(W)).mean())
     return total
 
 

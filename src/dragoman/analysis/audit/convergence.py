@@ -84,7 +84,7 @@ def local_proof() -> Evidence:
     distances = np.linalg.norm(states, axis=1)
     same = equal(np.array(found) / distances[:, None], np.array(states) / distances[:, None])
     stays = holds(not adam_map(np.zeros(3), hessian, eta, eps).any())
-    shrinks = holds(distances[550:].max() / distances[100:150].max() < spectral_radius(hessian, eta, eps) ** 450)
+    shrinks = holds(bool(distances[550:].max() / distances[100:150].max() < spectral_radius(hessian, eta, eps) ** 450))
     return same & stays & holds(all(within)) & shrinks
 
 

@@ -74,7 +74,7 @@ def last_steps() -> tuple[float, Evidence]:
     W = W_hh * (0.5 / np.abs(np.linalg.eigvals(W_hh)).max())
     h = states(W, inputs=inputs)
     every, only = adjoints(h, own, W), adjoints(h, at_end, W)
-    exact = numerical_jacobian(lambda W: (own * states(W, inputs=inputs)).sum(), W)
+    exact = numerical_jacobian(lambda W: np.asarray((own * states(W, inputs=inputs)).sum()), W)
     printed = summed(h, every, last * (LONG - times + 1) / LONG)
 
     weights = Tensor(W.T)
