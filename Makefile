@@ -1,4 +1,5 @@
-# Two commands do everything: `make demo` and `make test`. Both install what they need into .venv, once.
+# Two commands do everything: `make demo` and `make test`. Both install what they need into .venv, once; the tests run in
+# the versions of requirements/test.txt.
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
@@ -14,12 +15,14 @@ demo: .venv/installed  ## install, train an English-Spanish translator (about a 
 	@echo
 	@echo 'Try next: $(BIN)/dragoman translate demo-model "My sister has a new car."'
 
-test: .venv/installed-test  ## install the test tools, run all checks and tests
+test: .venv/installed-test  ## install the test tools, run all tests
+	$(BIN)/python -m pytest -n auto -q
+
+lint: .venv/installed-test  ## run ruff, mypy and the import contracts
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict src tools/phrases
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -n auto -q
 
 # The page is tested in Chromium: installed where that needs no questions, otherwise its tests are skipped, and say so.
 BROWSER = command -v chromium >/dev/null \
@@ -41,6 +44,10 @@ format: .venv/installed-test  ## format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+lock: .venv/bin/python  ## write requirements/*.txt anew (UPGRADE=1: with the newest versions)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	PATH="$(BIN):$$PATH" $(BIN)/python tools/lock.py $(if $(UPGRADE),--upgrade)
+
 clean:  ## remove the environment and caches
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis dist demo-model bench-results
 
@@ -51,8 +58,10 @@ clean:  ## remove the environment and caches
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
 	@touch $@
 
-.venv/installed-test: .venv/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[test]"
+# hashes for all packages, then torch, which has none (see requirements/test.txt)
+.venv/installed-test: .venv/bin/python pyproject.toml requirements/test.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/test.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e ".[test]"
 	@$(BROWSER)
 	@touch $@ .venv/installed
 
@@ -60,4 +69,4 @@ clean:  ## remove the environment and caches
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[bench]"
 	@touch $@ .venv/installed
 
-.PHONY: help demo test bench ledger format clean
+.PHONY: help demo test lint bench ledger format lock clean

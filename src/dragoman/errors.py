@@ -41,5 +41,9 @@ class RankError(DragomanError):
     """Another rank is gone, or does not answer: this one must end too."""
 
 
+class VersionError(DragomanError):
+    """An installed package that is known to fail."""
+
+
 class DragomanWarning(UserWarning):
     """Something that is allowed but probably a mistake, or that the theory advises against."""

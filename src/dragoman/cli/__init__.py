@@ -34,6 +34,7 @@ from dragoman.cli.train import train
 from dragoman.cli.translate import translate
 from dragoman.distributed import is_one_of_several
 from dragoman.errors import ConfigurationError, DragomanError, DragomanWarning
+from dragoman.versions import refuse_failing
 
 SPREAD = ("train", "evaluate", "translate", "predict", "score", "caption", "vectors")  # what several ranks share
 HELP = {"help_option_names": ["-h", "--help"]}
@@ -122,6 +123,7 @@ def _run() -> None:
             with warnings.catch_warnings():  # restores the display of warnings
                 warnings.showwarning = _show_warning
                 with _log_shown():
+                    refuse_failing("typer", typer.__version__)
                     app()
         finally:
             sys.stdout.flush()  # while a failure can still be reported

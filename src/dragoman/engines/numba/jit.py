@@ -9,12 +9,17 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 from llvmlite import ir
 from numba import from_dtype, njit, types
 from numba.core import sigutils
 from numba.core.ccallback import CFunc
 from numba.extending import intrinsic
+
+from dragoman.versions import refuse_failing
+
+refuse_failing("numba", numba.__version__)
 
 # Not "nnan" or "ninf", which would delete checks for NaN and infinity.
 BARE: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract", "reassoc", "arcp", "nsz"}}
