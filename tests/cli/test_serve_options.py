@@ -24,7 +24,9 @@ def place(own_cache: None) -> Path:
         (["{model}", "--languages", "other=en,es"], "got 'other=en,es'"),
         (["{model}", "--host", "256.1.1.1"], "cannot listen on 256.1.1.1"),
         (["{model}", "--keys", "nowhere"], "the keys in nowhere cannot be read"),
-        (["{model}", "--timeout", "0"], "more than 0 seconds"),
+        (["{model}", "--timeout", "0"], "a number of seconds above 0, got 0"),
+        (["{model}", "--timeout", "nan"], "a number of seconds above 0, got nan"),
+        (["{model}", "--timeout", "inf"], "a number of seconds above 0, got inf"),
     ],
 )
 def test_mistakes_are_told_in_one_line(run: Run, place: Path, arguments: list[str], message: str) -> None:

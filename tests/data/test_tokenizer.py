@@ -372,6 +372,17 @@ def test_a_damaged_file_is_refused(kind: Kind, tmp_path: Path) -> None:
         Tokenizer.load(path)
 
 
+def test_a_rule_that_makes_the_library_panic_is_an_error() -> None:
+    """Which no `except Exception` would notice: the file of a stranger may hold any rule."""
+    told = json.loads(trained("words").to_json())
+    rule = {"type": "Split", "pattern": {"Regex": "(a|a)*$"}, "behavior": "Isolated", "invert": False}
+    told["pre_tokenizer"]["pretokenizers"].insert(0, rule)
+    tokenizer = Tokenizer.from_json(json.dumps(told), Path("tokenizer.json"))
+    for use in (lambda: tokenizer.encode(["a" * 40 + "b"]), lambda: tokenizer.words("a" * 40 + "b")):
+        with pytest.raises(FileFormatError, match=r"tokenizer fails on this text.*retry-limit"):
+            use()
+
+
 @pytest.mark.parametrize("name", ["missing/tokenizer.json", "."])
 def test_a_path_that_cannot_be_used_is_told(name: str, tmp_path: Path) -> None:
     with pytest.raises(FileFormatError):

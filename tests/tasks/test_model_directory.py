@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import shutil
 import stat
 from collections.abc import Callable
@@ -64,6 +65,14 @@ def remove(name: str) -> Callable[[Path], object]:
     return lambda model: (model / name).unlink()
 
 
+def pipe(name: str) -> Callable[[Path], object]:
+    def damage(model: Path) -> None:
+        (model / name).unlink()
+        os.mkfifo(model / name)
+
+    return damage
+
+
 def write(name: str, text: str) -> Callable[[Path], object]:
     return lambda model: (model / name).write_text(text, encoding="utf-8")
 
@@ -110,6 +119,8 @@ def other_network(**settings: Any) -> Callable[[Path], object]:
     ("damage", "expected"),
     [
         (remove("model.json"), r"model\.json is missing; run `dragoman train "),
+        (pipe("weights.safetensors"), r"weights\.safetensors is not a regular file; copy the model again"),
+        (pipe("source-tokenizer.json"), r"source-tokenizer\.json is not a regular file"),
         (remove("weights.safetensors"), r"weights\.safetensors is missing; run `dragoman train "),
         (just_begun, "has no weights yet.*run the same train command again to resume it"),
         (remove("source-tokenizer.json"), r"source-tokenizer\.json is missing; run `dragoman train "),

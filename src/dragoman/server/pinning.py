@@ -9,8 +9,9 @@ import shutil
 import stat
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -43,17 +44,17 @@ class PinnedModels:
         """Copy models as they are on disk now. Errors name the original directories."""
         _remove_abandoned()
         folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+        lock = (folder / f"{LOCK}-soon").open("wb")
         try:
-            lock = (folder / f"{LOCK}-soon").open("wb")
             fcntl.flock(lock, fcntl.LOCK_EX)
             (folder / f"{LOCK}-soon").rename(folder / LOCK)  # nobody sees it without its lock
             places = {name: folder / str(number) for number, name in enumerate(models)}
             digests = {name: _copy_model(models[name], place) for name, place in places.items()}
         except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
+            _remove(folder, lock)
             raise
         found = cls(folder, dict(models), places, digests, lock)
-        weakref.finalize(found, shutil.rmtree, folder, ignore_errors=True)  # when the server ends, however it does
+        weakref.finalize(found, _remove, folder, lock)  # when the server ends, however it does
         return found
 
     def for_operator(self, text: str) -> str:
@@ -65,8 +66,12 @@ class PinnedModels:
         return named(self.for_operator(text), self.originals)
 
     def remove(self) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
-        self.lock.close()
+        _remove(self.folder, self.lock)
+
+
+def _remove(folder: Path, lock: BinaryIO) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    lock.close()
 
 
 def named(text: str, models: Mapping[str, Path]) -> str:
@@ -105,28 +110,29 @@ def _served_files(model: Path) -> Iterator[Path]:
 
 def _copy_file(path: Path, copy: Path) -> str:
     """Copy a regular file; its digest."""
-    digest = hashlib.sha256()
     try:
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as source:  # a pipe would wait for a writer
             if not stat.S_ISREG(os.fstat(source.fileno()).st_mode):
                 raise FileFormatError(f"{path} is not a regular file; copy the model again, or train it again")
-            with copy.open("wb") as target:
-                while chunk := source.read(CHUNK):
-                    digest.update(chunk)
-                    _write(target.write, chunk, copy)
+            return _written(iter(partial(source.read, CHUNK), b""), copy)
     except OSError as error:
         raise FileFormatError(f"{path} cannot be read: {error.strerror or error}") from None
+
+
+def _written(chunks: Iterator[bytes], copy: Path) -> str:
+    digest = hashlib.sha256()
+    with copy.open("wb") as target:
+        for chunk in chunks:
+            digest.update(chunk)
+            try:
+                target.write(chunk)
+                target.flush()
+            except OSError as error:
+                raise ConfigurationError(
+                    f"the models cannot be copied to {copy.parents[1]}, where workers load them: {error.strerror}; "
+                    "make room, or name another directory in the environment variable TMPDIR"
+                ) from None
     return digest.hexdigest()
-
-
-def _write(write: Callable[[bytes], int], chunk: bytes, copy: Path) -> None:
-    try:
-        write(chunk)
-    except OSError as error:
-        raise ConfigurationError(
-            f"the models cannot be copied to {copy.parents[1]}: {error.strerror or error}; workers load this copy. "
-            "Make room, or name another directory in the environment variable TMPDIR"
-        ) from None
 
 
 def _remove_abandoned() -> None:

@@ -10,6 +10,7 @@ import signal
 import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,19 +18,23 @@ import uvicorn
 
 from dragoman.errors import ConfigurationError
 from dragoman.server.app import create_app
+from dragoman.server.errors import places
 from dragoman.server.pool import WorkerPool
 from dragoman.server.protocol import limited_protocol
 from dragoman.server.settings import ServerSettings
 
-FILES = 256  # that are open besides connections
+FILES = 256  # that are open besides connections, if there are so many
+FEWEST = 24  # of them; and for each worker
+PIPES = 6
+SAID = 60.0  # seconds in which the log has one line of what happens again and again
 Tell = Callable[[str], None]
 log = logging.getLogger("dragoman.server")
 
 
 def run_server(models: Mapping[str, Path], settings: ServerSettings, languages: Mapping[str, Any], tell: Tell) -> None:
     """Serve models until SIGTERM or SIGINT: running requests are finished, new ones refused."""
+    settings = allow_connections(settings)
     listening = listen(settings)
-    _allow(settings.connections)
     for name in ("uvicorn.error", "python_multipart"):  # they warn of every request that a stranger gets wrong
         logging.getLogger(name).setLevel(logging.ERROR)
     try:
@@ -54,18 +59,49 @@ def listen(settings: ServerSettings) -> socket.socket:
     return found
 
 
-def _allow(connections: int) -> None:
-    """Have this process open as many files as it may have connections, and refused ones, if the system lets it."""
+def allow_connections(settings: ServerSettings) -> ServerSettings:
+    """Have this process open as many files as connections need; fewer connections if the system does not let it.
+
+    A connection that is refused needs a file too.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = 2 * connections + FILES
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    wanted = 2 * settings.connections + FILES
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return settings
+    most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    needed = FEWEST + PIPES * settings.workers
+    connections = min(settings.connections, (most - min(FILES, max(needed, most // 4))) // 2)
+    if connections < 1:
+        raise ConfigurationError(
+            f"this process may open {most} files, which is not enough to serve; allow more: ulimit -n {wanted}"
+        )
+    if connections < settings.connections:
+        log.warning(
+            "this process may open %d files: %d connections at a time instead of %d; for all of them: ulimit -n %d",
+            most, connections, settings.connections, wanted,
+        )  # fmt: skip
+    return replace(settings, connections=connections)
+
+
+class Repeated:
+    """Handles errors of the event loop: one line for those that come again and again, such as too many open files."""
+
+    def __init__(self) -> None:
+        self._said: dict[str, float] = {}
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        said = f"{context.get('message')}: {type(error).__name__} {getattr(error, 'strerror', None) or ''}".rstrip()
+        if loop.time() - self._said.get(said, -SAID) >= SAID:
+            self._said[said] = loop.time()
+            log.error("%s (said once a minute)\n%s", said, "" if error is None else places(error))
 
 
 async def _serve(
     models: Mapping[str, Path], settings: ServerSettings, languages: Mapping[str, Any], listening: Any, tell: Tell
 ) -> None:
+    asyncio.get_running_loop().set_exception_handler(Repeated())
     pool = WorkerPool(models, settings, languages)
     server = Server(pool, settings)
     starting = asyncio.create_task(_start(pool, server, listening, tell))

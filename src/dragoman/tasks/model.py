@@ -113,6 +113,7 @@ def load_metadata(directory: Path) -> ModelMetadata:
     if not directory.is_dir():
         raise FileFormatError(f"{directory} is not a directory; a model is what `dragoman train --out` writes")
     try:
+        _check_regular(directory)
         found = _read_object(path)
         version = found.get("format")
         if not isinstance(version, int):
@@ -133,6 +134,13 @@ def load_metadata(directory: Path) -> ModelMetadata:
         raise FileFormatError(f"{path} cannot be read: {error}") from None
     except (ValueError, RecursionError) as error:
         raise DamagedMetadataError(f"{path} cannot be read: {error}", _advice(directory)) from None
+
+
+def _check_regular(directory: Path) -> None:
+    """Refuse pipes and the like in a stranger's directory: reading one would wait for ever."""
+    for path in directory.iterdir():
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise FileFormatError(f"{path} is not a regular file; {COPY}")
 
 
 def _read_object(path: Path) -> dict[str, Any]:
