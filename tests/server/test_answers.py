@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from dragoman import Captioner, Forecaster, TextGenerator, Translator
 from dragoman.errors import DragomanError
 from dragoman.server.answers import ANSWERS, details
 from dragoman.server.answers.about import evaluation_of, history_of
+from dragoman.server.answers.explain import Probe
 from dragoman.server.answers.values import as_json
 from dragoman.server.answers.words import words_of
 from dragoman.server.bounds import EXPLAINED, HISTORY
@@ -111,6 +113,26 @@ def test_a_model_that_translates_word_for_word_is_aligned_word_for_word(word_tra
                 assert weight == alignment["weights"][j][i]
     assert len(identity) > 40
     assert np.mean(identity) > 0.9
+
+
+def probe(log_probabilities: list[float], mean: list[list[float]]) -> Probe:
+    """Of "a b c", translated as the words "xy" (two pieces) and "z"."""
+    tokenizer = SimpleNamespace(has_bytes=False)
+    model: Any = SimpleNamespace(source_tokenizer=tokenizer, target_tokenizer=tokenizer)
+    source, target = ["[START]", "▁a", "▁b", "▁c", "[END]"], ["▁x", "##y", "▁z", "[END]"]
+    return Probe(model, source, target, np.array(log_probabilities), {}, np.array(mean))
+
+
+def test_the_confidence_of_a_word_is_the_geometric_mean_of_its_pieces() -> None:
+    found = probe([math.log(0.9), math.log(0.4), 1e-3, math.log(0.1)], []).confidences()
+    assert found == [{"text": "xy", "confidence": 0.6}, {"text": "z", "confidence": 1.0}]  # rounded above 1: it is 1
+
+
+def test_links_are_the_strongest_and_those_half_as_strong() -> None:
+    strong, weak, ends = [0.0, 0.5, 0.25, 0.24, 0.0], [0.72, 0.15, 0.11, 0.09, 0.0], [1.0, 0.0, 0.0, 0.0, 0.0]
+    found = probe([0.0] * 4, [strong, strong, weak, ends]).alignment()
+    assert found["links"] == [[0, 0, 0.5], [1, 0, 0.25], [0, 1, 0.15], [1, 1, 0.11]]
+    assert probe([0.0] * 4, [ends, ends, weak, ends]).alignment()["links"] == [[0, 1, 0.15], [1, 1, 0.11]]
 
 
 def test_several_sentences_keep_their_white_space_and_are_not_aligned(translator: Translator) -> None:

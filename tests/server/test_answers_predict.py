@@ -12,9 +12,11 @@ import pytest
 from PIL import Image
 
 from dragoman import Captioner, Classifier, Forecaster, ImageClassifier, Regressor, Tagger
-from dragoman.server.answers import details
+from dragoman.server.answers import ANSWERS, details
 from dragoman.server.answers.values import as_json
 from dragoman.server.errors import BadRequest, TooLarge
+from dragoman.server.loading import load_models
+from dragoman.server.warming import warm_up
 from tests.drawn_images import draw
 from tests.server.asking import ask
 from tests.tasks.captioning import captioned
@@ -172,3 +174,46 @@ def test_mistakes_in_a_series(forecaster: Forecaster, payload: dict[str, Any], m
 def test_a_gap_is_filled_on_request(forecaster: Forecaster) -> None:
     [found] = ask("predict", forecaster, csv=gap(series.rows_of()), fill="linear")["predictions"]
     assert "1 missing value" in found["notes"][0]
+
+
+# Before a model is served
+
+
+def test_every_model_is_warmed_up_and_those_without_golden_answers_are_named(own_cache: None) -> None:
+    """All that a request may ask is done once: kernels that were not compiled then would be while somebody waits."""
+    places = {
+        "captions": captioned.trained(),
+        "moods": classified.moods(),
+        "ratings": classified.ratings(),
+        "series": series.trained(),
+        "tags": tagged.trained(),
+    }
+    loaded, about = load_models(places, {"threads": 1, "languages": {}})
+    assert about["problems"] == []
+    assert set(about["unchecked"]) == {name for name, place in places.items() if not (place / "golden.jsonl").exists()}
+    assert {"series", "captions"} <= set(about["unchecked"])
+    asked = dict[str, set[str]]()
+
+    def remember(kind: str) -> Any:
+        return lambda model, payload: asked.setdefault(model.task, set()).add(kind)
+
+    assert warm_up(loaded, {kind: remember(kind) for kind in ANSWERS}) == []
+    assert asked == {
+        "captioning": {"predict"},
+        "classification": {"predict", "features"},
+        "regression": {"predict", "features"},
+        "forecasting": {"predict"},
+        "tagging": {"predict", "features"},
+    }
+
+
+def test_what_a_model_cannot_do_is_told_before_it_is_served(classifier: Classifier) -> None:
+    def broken(model: Any, payload: Any) -> Any:
+        raise RuntimeError
+
+    def refused(model: Any, payload: Any) -> Any:
+        raise BadRequest("no")
+
+    assert warm_up({"moods": classifier}, {"predict": broken, "features": refused}) == [
+        "moods: predict fails: internal error; the server's log has more"
+    ]

@@ -32,7 +32,8 @@ def warm_up(models: Mapping[str, Any], answers: Mapping[str, Any]) -> list[str]:
     while scheduler.busy:
         scheduler.step()
     failed = [number for number, reply in replies.items() if reply.get("status", 200) >= 500]
-    return [f"{kinds[number][0]}: {kinds[number][1]} fails: {replies[number]['error']}" for number in failed]
+    said = (f"{kinds[number][0]}: {kinds[number][1]} fails: {replies[number]['error']}" for number in failed)
+    return list(dict.fromkeys(said))
 
 
 def _jobs(model: Any) -> Iterator[tuple[str, Payload]]:
