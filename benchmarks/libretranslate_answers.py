@@ -18,7 +18,7 @@ class Answer:
     def of(cls, response: httpx.Response) -> Answer:
         kind = response.headers.get("content-type", "")
         if "json" in kind:
-            return cls(response.status_code, _followed(response.json()))
+            return cls(response.status_code, _followed(response.json(), response.url))
         if response.status_code == 200 and "version=0.0.4" in kind:
             names = re.findall(r"^# TYPE (libretranslate_\w+ \w+)$", response.text, flags=re.MULTILINE)
             return cls(200, " and ".join(sorted(names)))
@@ -31,10 +31,10 @@ class Answer:
         return self.value if isinstance(self.value, str) else shape(self.value)
 
 
-def _followed(value: Any) -> Any:
+def _followed(value: Any, asked: httpx.URL) -> Any:
     """An answer with what it points to: the translated file; of a description its version and routes."""
     if isinstance(value, dict) and "translatedFileUrl" in value:
-        file = httpx.get(value["translatedFileUrl"])
+        file = httpx.get(asked.join(value["translatedFileUrl"]))
         name = re.sub("[0-9a-f-]{36}[.]", "UUID.", value["translatedFileUrl"].rpartition("/")[2])
         disposition = file.headers["content-disposition"].partition(";")[0]
         return {"translatedFileUrl": name, "file": file.text, "disposition": disposition}

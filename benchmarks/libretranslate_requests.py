@@ -107,14 +107,14 @@ OTHERS = (
     Asked("languages", "GET", "/languages"),
     Asked("languages with a body", "GET", "/languages", {"data": {"api_key": ""}}),
     Asked("settings of a page", "GET", "/frontend/settings"),
-    Asked("translate a file", "POST", "/translate_file", {"data": PAIR, "files": FILE}),
+    Asked("translate a file", "POST", "/translate_file", {"data": PAIR, "files": FILE}, why="our link has no Host in it"),
     Asked("a file of another format", "POST", "/translate_file", {"data": PAIR, "files": {"file": ("a.xyz", b"a")}}),
     Asked("a file without a target", "POST", "/translate_file", {"data": {"source": "en"}, "files": FILE}),
     Asked("no file", "POST", "/translate_file", {"data": PAIR}, why="LibreTranslate has the words of Flask"),
     Asked("a download that is not there", "GET", "/download_file/none.txt", why="LibreTranslate fails with 500"),
     _json("a suggestion, disabled", path="/suggest", q=SENTENCE, s="La planta es verde.", **PAIR),
     Asked("specification", "GET", "/spec"),
-    Asked("health", "GET", "/health", why="ours also says how many workers there are"),
+    Asked("health", "GET", "/health", why="ours also says what is served, by how many workers"),
     Asked("metrics, off", "GET", "/metrics", why="LibreTranslate answers with an HTML page"),
 )  # fmt: skip
 LOCKED = (
