@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dragoman import Translator
-from dragoman.tasks.translation.results import joint_confidence
+from dragoman.tasks.translation.results import together
 from dragoman.tasks.translation.translator import Alternative, DecodingOptions, Translation
 from tests.cli.running import Run
 from tests.tasks.models import PAIRS
@@ -46,7 +46,7 @@ def test_it_is_the_geometric_mean_over_tokens(translator: Translator) -> None:
 
 def test_pieces_count_by_their_tokens() -> None:
     pieces = [Alternative("a b c", math.log(0.5), 3), Alternative("d", math.log(0.125), 1)]
-    whole = Translation((Alternative("a b c d", -1.0),), 2, confidence=joint_confidence(pieces))
+    whole = Translation((together("a b c d", pieces),))
     assert whole.confidence == pytest.approx((0.5**3 * 0.125) ** 0.25)
 
 

@@ -45,7 +45,7 @@ def test_a_file_line_by_line(undertrained: Path, translator: Translator, run: Ru
     lines = [LINES[0], "", "  ", *LINES[1:], "5 boats"]
     file = tmp_path / "in.txt"
     expected = translator.translate(lines)
-    assert expected[1:3] == ["", ""]
+    assert expected[1:3] == ["", "  "]
     for end, start_mark in (("\n", b""), ("\r\n", b""), ("\n", b"\xef\xbb\xbf")):
         file.write_bytes(start_mark + "".join(line + end for line in lines).encode())
         done = run("translate", undertrained, file)
@@ -157,15 +157,28 @@ def test_a_long_line_is_told_and_translated(undertrained: Path, run: Run, tmp_pa
     assert done.code == 0
     assert len(done.lines) == 3
     assert done.lines[0] == done.lines[2]
-    [told] = done.err.splitlines()
-    assert told.startswith("line 2 (5,000 words) was translated in ")
-    assert int(told.split()[-2].replace(",", "")) > 400
+    assert "1 of 3 lines were translated in several pieces" in done.err.splitlines()
 
 
-def test_several_lines_of_text_are_one(undertrained: Path, run: Run) -> None:
-    done = run("translate", undertrained, "The man\nsees\tbread.")
-    assert done.lines == run("translate", undertrained, "The man sees bread.").lines
-    assert len(done.lines) == 1
+def test_texts_in_several_pieces_are_counted_in_one_line(undertrained: Path, run: Run, tmp_path: Path) -> None:
+    """Those with a sentence that is too long too; JSON has the number of pieces of each."""
+    texts = [TEXT, f"{TEXT} {TEXT}", f"{TEXT} The man sees {'bread and ' * 40}bread.", *[f"{TEXT} {TEXT}"] * 7]
+    (tmp_path / "in.txt").write_bytes(encoded(texts))
+    done = run("translate", undertrained, tmp_path / "in.txt", "--beam", "1", "--json")
+    [told] = [line for line in done.err.splitlines() if "pieces" in line]
+    assert told == (
+        "9 of 10 lines were translated in several pieces; in 1 of them a sentence was longer than those the model was "
+        "trained on, and was translated in parts"
+    )
+    pieces = [json.loads(line)["pieces"] for line in done.lines]
+    assert pieces[:2] + pieces[3:] == [1, 2] + 7 * [2]
+    assert pieces[2] > 3
+
+
+def test_the_lines_of_a_text_stay_lines(undertrained: Path, run: Run) -> None:
+    first, second = (run("translate", undertrained, text).out for text in ("The man sees bread.", "The garden"))
+    done = run("translate", undertrained, "The man sees bread.\n\n  - The garden")
+    assert (done.out, done.err) == (f"{first}\n  - {second}", "")
 
 
 def test_json_tells_everything(undertrained: Path, translator: Translator, run: Run) -> None:
@@ -224,10 +237,10 @@ def test_a_prefix(undertrained: Path, run: Run) -> None:
     assert not run("translate", undertrained, TEXT).out.startswith("Un amigo")
 
 
-def test_a_text_of_one_word_is_told_as_one(undertrained: Path, run: Run) -> None:
+def test_a_sentence_that_is_cut_is_told(undertrained: Path, run: Run) -> None:
     done = run("translate", undertrained, "bread" * 60, "--beam", "1")
     assert done.code == 0
-    assert "line 1 (1 word) was translated in" in done.err
+    assert "a sentence was longer than those the model was trained on, and was translated in parts" in done.err
 
 
 # Text that the model cannot read
@@ -248,8 +261,8 @@ def test_each_unseen_script_is_told_once_with_a_count(undertrained: Path, run: R
     (tmp_path / "in.txt").write_bytes(encoded(lines))
     done = run("translate", undertrained, tmp_path / "in.txt", "--beam", "1")
     assert (done.code, len(done.out.split("\n"))) == (0, len(lines) + 1)
-    told = [line for line in done.err.splitlines() if line.startswith("warning")]
-    assert [line.split(":")[1] for line in told] == [" line 2", " line 8", " 4 lines in all are Cyrillic"]
+    told = [line for line in done.err.splitlines() if "letters are" in line]
+    assert [line.split(":")[1] for line in told] == [" line 2", " line 8", " 4 lines in all"]
 
 
 def test_json_warns_of_each_line(undertrained: Path, run: Run) -> None:

@@ -249,7 +249,7 @@ def test_nine_positions_for_five_labels_and_for_seven() -> None:
     cut, told = add_marks(long, NINE)
     assert (cut.tolist(), told) == ([START, 4, 5, 6, 7, 4, 5, 6, END], True)
     text = " ".join(["we love deep learning"] * 3)
-    parts = pieces(text, lambda part: len(part.split()) <= NINE - 1)
+    parts = list(pieces(text, lambda part: len(part.split()) <= NINE - 1))
     assert "".join(parts) == text
     assert max(len(part.split()) for part in parts) <= NINE - 1
 

@@ -140,9 +140,12 @@ def test_several_sentences_keep_their_white_space_and_are_not_aligned(translator
     assert found["pieces"] == 2
     assert found["alignment"] is None
     assert found["attention"] is None
-    [only] = found["translations"]
-    assert only["text"].count("\n\n  ") == 1
-    assert "".join(word["text"] for word in only["words"]) == "".join(only["text"].split())
+    best, other = found["translations"]
+    assert best["text"] == translator.translations(["The man sees the house.\n\n  The boy sells bread."])[0].text
+    for each in (best, other):
+        assert each["text"].count("\n\n  ") == 1
+        assert "".join(word["text"] for word in each["words"]) == "".join(each["text"].split())
+    assert all(word["confidence"] for word in best["words"])
 
 
 @pytest.mark.parametrize(

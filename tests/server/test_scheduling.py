@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from dragoman.errors import DataError
 from dragoman.server.scheduling import BATCH, Scheduler
 from dragoman.tasks.translation.options import DecodingOptions
-from dragoman.tasks.translation.results import Alternative, Translation
+from dragoman.tasks.translation.results import Alternative
+from dragoman.tasks.translation.settings import SampleLengths
+from dragoman.tasks.translation.translator import Translator
+from dragoman.text.scripts import Alphabet
+from dragoman.text.units import Passage, Segmenter, Unit
 
 
 class Upper:
@@ -21,19 +27,25 @@ class Upper:
     def __init__(self) -> None:
         self.batches: list[list[str]] = []
         self.options: list[DecodingOptions] = []
+        self.alphabet = Alphabet.of(["a"])
+        self.metadata = SimpleNamespace(samples=SampleLengths())
 
-    def translations(self, texts: Sequence[str], options: DecodingOptions) -> list[Translation]:
+    def take_apart(self, text: str, form: str) -> Passage:
+        return Segmenter(lambda some: np.arange(len(some)), 100).take_apart(text, form)
+
+    def run(self, units: Sequence[Unit], options: DecodingOptions) -> list[list[Alternative]]:
+        texts = [unit.text for unit in units]
         if any("forbidden" in text for text in texts):
             raise DataError("a text is forbidden")
         if any("broken" in text for text in texts):
             raise RuntimeError("broken")
-        self.batches.append(list(texts))
+        self.batches.append(texts)
         self.options.append(options)
         ranks = range(options.alternatives)
-        return [
-            Translation(tuple(Alternative(f"{text.upper()}{'!' * rank}", -0.5, 3) for rank in ranks), confidence=0.6)
-            for text in texts
-        ]
+        return [[Alternative(f"{text.upper()}{'!' * rank}", -0.5, 3) for rank in ranks] for text in texts]
+
+    join = Translator.join
+    _is_short = Translator._is_short
 
 
 @pytest.fixture
@@ -101,6 +113,19 @@ def test_two_long_documents_of_two_models_take_turns(scheduler: Scheduler) -> No
     scheduler.step()
     scheduler.step()
     assert len(scheduler.models["en-es"].batches) == len(scheduler.models["es-en"].batches) == 1
+
+
+def test_parts_of_a_long_sentence_are_units_of_their_own(scheduler: Scheduler, sent: list[dict[str, Any]]) -> None:
+    """So that others get their turn between them; taken together they are the sentence."""
+    long = "and a house " * 40 * BATCH + "end."
+    scheduler.add(translate(1, long))
+    scheduler.add(translate(2, "Hello."))
+    scheduler.step()
+    assert [message["id"] for message in sent] == [2]
+    run(scheduler)
+    assert sent[1]["result"]["translations"] == [long.upper()]
+    assert sent[1]["result"]["pieces"][0] > 4 * BATCH
+    assert max(map(len, scheduler.models["en-es"].batches)) == BATCH
 
 
 def test_a_mistake_fails_its_own_request_only(scheduler: Scheduler, sent: list[dict[str, Any]]) -> None:

@@ -128,8 +128,8 @@ def test_what_touches_stays_together(unit: str) -> None:
     text = f"The plant {unit} is green."
     assert mask(text).spans == (unit,)
     for translated in (text, f"The plant is ({unit}).", f"{unit} and the plant", f"the plant and {unit}!"):
-        (found,) = Translator.load(undertrained()).translate([translated])
-        assert found.count(unit) == 1, found
+        (found,) = Translator.load(undertrained()).translations([translated])
+        assert found.text.count(unit) == 1, found
 
 
 def test_more_spans_than_there_are_standins() -> None:

@@ -52,19 +52,36 @@ def test_one_text_or_any_iterable_of_them(translator: Translator) -> None:
 def test_nothing_is_translated_as_nothing(translator: Translator) -> None:
     assert translator.translate([]) == []
     found = translator.translations(["", "   ", "\t\n", SOURCES[0]])
-    assert [translation.text for translation in found[:3]] == ["", "", ""]
+    assert [translation.text for translation in found[:3]] == ["", "   ", "\t\n"]
     assert [translation.pieces for translation in found] == [0, 0, 0, 1]
     assert found[3].text == translator.translate([SOURCES[0]])[0] != ""
 
 
-@pytest.mark.parametrize("text", ["  The man   sees\tbread. ", "The man\nsees\r\nbread.", "The man sees bread.\n"])
-def test_white_space_makes_no_difference(text: str, translator: Translator) -> None:
-    assert translator.translate([text]) == translator.translate(["The man sees bread."])
+ALONE = ["The man sees bread.", "A friend buys an apple.", "Our teacher paints the house.", "The garden"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{0} {1} {2}",
+        "  {0}  {1}\t{2} ",
+        "{3}\n\n{0} {1}\n\n\t{2}\r\n",
+        "1. {0}\n2. {1}\n\n- {2}\n* {3}",
+        "{0}   {3}     {1}",
+    ],
+)
+def test_sentences_are_translated_as_they_are_alone_and_everything_else_stays(
+    text: str, translator: Translator
+) -> None:
+    written = [each.text for each in translator.translations(ALONE)]
+    [found] = translator.translations([text.format(*ALONE)])
+    assert found.text == text.format(*written)
+    assert found.pieces == text.count("{")
 
 
 @settings(max_examples=40)
 @given(st.lists(st.text(max_size=60), max_size=4))
-def test_any_text_has_a_translation_in_one_line(texts: list[str]) -> None:
+def test_any_text_has_a_translation(texts: list[str]) -> None:
     from tests.tasks.models import undertrained
 
     translator = Translator.load(undertrained())
@@ -74,11 +91,11 @@ def test_any_text_has_a_translation_in_one_line(texts: list[str]) -> None:
         assert isinstance(translation.text, str)
         assert math.isfinite(translation.alternatives[0].score)
         assert translation.alternatives[0].score <= 0
-        assert (translation.pieces == 0) == (not text.strip())
+        assert (translation.pieces == 0) == (not any(map(str.isalpha, text)))
 
 
 def test_letters_nobody_has_seen(translator: Translator) -> None:
-    texts = ["日本語の文", "Ω ≈ ß", "a\u0301 e\u0301", "\u200b", "x" * 500, "nbsp\u00a0here"]
+    texts = ["日本語の文", "Ω ≈ ß", "a\u0301 e\u0301", "x" * 500, "nbsp\u00a0here"]
     for text, translation in zip(texts, translator.translations(texts), strict=True):
         assert translation.pieces >= 1, text
 
@@ -104,11 +121,18 @@ def test_a_long_text_is_cut_into_pieces(translator: Translator) -> None:
 
 
 def test_sentences_of_a_long_text_are_translated_as_they_are_alone(translator: Translator) -> None:
-    found = translator.translations([" ".join(SOURCES[:6])])[0]
+    """The n-th alternative has the n-th best translation of each sentence; its score is the mean over all tokens."""
+    choice = DecodingOptions(alternatives=3)
+    found = translator.translations([" ".join(SOURCES[:6])], choice)[0]
+    alone = [each.alternatives for each in translator.translations(SOURCES[:6], choice)]
     assert found.pieces == 6
-    assert found.text == " ".join(translator.translate(SOURCES[:6]))
-    scores = [t.alternatives[0].score for t in translator.translations(SOURCES[:6])]
-    assert found.alternatives[0].score == pytest.approx(sum(scores) / 6, abs=1e-4)
+    for rank in range(3):
+        ranked = [each[rank] for each in alone]
+        tokens = sum(each.tokens for each in ranked)
+        assert found.alternatives[rank].text == " ".join(each.text for each in ranked)
+        assert found.alternatives[rank].tokens == tokens
+        score = sum(each.score * each.tokens for each in ranked) / tokens
+        assert found.alternatives[rank].score == pytest.approx(score, abs=1e-4)
 
 
 @pytest.mark.parametrize("positions", ["learned", "one_hot", "relative"])
@@ -180,6 +204,20 @@ def test_a_prefix_is_how_a_translation_begins(translator: Translator) -> None:
     )
 
 
+def test_a_prefix_of_several_sentences_is_forced_on_the_first_ones(translator: Translator) -> None:
+    text = f"1. {SOURCES[0]} {SOURCES[1]} {SOURCES[2]}"
+    [free] = translator.translations([text])
+    for prefix in (
+        "Nuestro",
+        "Un amigo ve la casa. Nuestro maestro",
+        "1. Un amigo ve la casa. El niño ve pan. Nuestro",
+    ):
+        [found] = translator.translations([text], None, [prefix])
+        assert found.text.startswith(f"1. {prefix.removeprefix('1. ')}")
+        assert found.pieces == 3
+        assert (found.units[2] == free.units[2]) == ("niño" not in prefix)
+
+
 def test_a_prefix_holds_also_where_a_number_must_be_kept(translator: Translator) -> None:
     text = "My sister sells 275 boats."
     for begin in (text, "275 boats and 275"):
@@ -191,8 +229,10 @@ def test_a_prefix_holds_also_where_a_number_must_be_kept(translator: Translator)
 def test_prefixes_that_do_not_fit_are_told(translator: Translator) -> None:
     with pytest.raises(ConfigurationError, match="one prefix per text"):
         translator.translations(SOURCES[:2], None, ["El"])
-    with pytest.raises(ConfigurationError, match="short enough to be translated in one piece"):
-        translator.translations([" ".join(SOURCES[:9])], None, ["El"])
+    with pytest.raises(ConfigurationError, match="the prefix has 3 sentences, more than the 2 of the text"):
+        translator.translations([" ".join(SOURCES[:2])], None, ["El. La. Un"])
+    with pytest.raises(ConfigurationError, match="the prefix has 1 sentence, more than the 0 of the text"):
+        translator.translations(["12345"], None, ["El"])
     with pytest.raises(ConfigurationError, match="prefix"):
         translator.translations([SOURCES[0]], DecodingOptions(maximum=1), ["La mujer ve"])
 

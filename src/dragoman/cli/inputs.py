@@ -87,7 +87,7 @@ class Input:
         """Yield the texts, some at a time, each on one line."""
         if self.is_text:
             refuse_path(self.given, self.command)
-            return iter([[" ".join(self.given.splitlines())]])
+            return iter([[self.given]])
         if self.given != STANDARD_INPUT and Path(self.given).is_dir():
             raise DataError(f"{self.given} is a directory; give a file in it. {as_text(self.command)}")
         if self.read_as != PLAIN:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 EXCERPT = 60  # characters of a line to show in a warning
 
-_Written = tuple[str, int, str | None]  # the output of a line, in how many pieces it was translated, its unseen script
+_Written = tuple[str, "Translation"]  # the output of a line
 
 
 @with_text_options
@@ -61,7 +61,8 @@ def translate(
 ) -> None:
     """Translate a text, a file line by line, a column of a table, or standard input as it arrives.
 
-    One translation a line. Documents (XLIFF, PO, subtitles, HTML, DOCX ...) are refused.
+    A text may have many sentences; white space, line breaks and list markers stay as they are. Documents (XLIFF, PO,
+    subtitles, HTML, DOCX ...) are refused.
     """
     from dragoman.tasks.translation.translator import DecodingOptions, Translator
 
@@ -72,36 +73,53 @@ def translate(
         raise ConfigurationError("--prefix goes with one TEXT")
     translator = Translator.load(model)
     choose_engine(one_text)
-    number, unseen = 0, Counter[str]()
+    told = _Told(one_text)
 
     def translated(lines: list[str]) -> list[_Written]:
         prefixes = None if prefix is None else [prefix] * len(lines)
         found = translator.translations(lines, choice, prefixes)
-        return [_written(line, each, translator, as_json) for line, each in zip(lines, found, strict=True)]
+        return [(_written(line, each, translator, as_json), each) for line, each in zip(lines, found, strict=True)]
 
     with written_output(out, None if one_text else given.given) as file:
         for lines in shared_chunks(given.chunks):
-            for line, (text, pieces, script) in zip(lines, current().spread(translated, lines), strict=True):
-                number += 1
-                if script is not None:
-                    unseen[script] += 1
-                    if unseen[script] == 1:  # the others are counted
-                        _warn("the text" if one_text else f"line {number}", line, script)
-                if pieces > 1:
-                    words = counted(len(line.split()), "word")
-                    typer.echo(f"line {number} ({words}) was translated in {pieces} pieces", err=True)
+            for line, (text, translation) in zip(lines, current().spread(translated, lines), strict=True):
+                told.of(line, translation)
                 print(text, file=file)
             file.flush()
-    for script, count in unseen.items():
-        if count > 1:
-            typer.echo(f"warning: {count:,} lines in all are {script}: their translations are made up", err=True)
+    told.in_all()
 
 
-def _warn(place: str, line: str, script: str) -> None:
-    from dragoman.tasks.translation.results import made_up
+class _Told:
+    """What is said of translations: each warning once with its line, then how many there were."""
 
-    shown = line if len(line) <= EXCERPT else line[:EXCERPT] + "..."
-    typer.echo(f"warning: {place}: {made_up(script)} ({shown})", err=True)
+    def __init__(self, one_text: bool) -> None:
+        self.one_text = one_text
+        self.lines = self.several = self.cut = 0
+        self.warnings = Counter[str]()
+
+    def of(self, line: str, translation: Translation) -> None:
+        self.lines += 1
+        self.several += translation.pieces > 1
+        self.cut += translation.cut > 0
+        for reason in translation.warnings:
+            self.warnings[reason] += 1
+            if self.warnings[reason] == 1:  # the others are counted
+                shown = " ".join(line.split())
+                shown = shown if len(shown) <= EXCERPT else shown[:EXCERPT] + "..."
+                place = "the text" if self.one_text else f"line {self.lines}"
+                typer.echo(f"warning: {place}: {reason} ({shown})", err=True)
+
+    def in_all(self) -> None:
+        for reason, count in self.warnings.items():
+            if count > 1:
+                typer.echo(f"warning: {count:,} lines in all: {reason}", err=True)
+        too_long = "a sentence was longer than those the model was trained on, and was translated in parts"
+        if self.one_text and self.cut:
+            typer.echo(too_long, err=True)
+        elif self.several and not self.one_text:
+            cut = f"; in {self.cut:,} of them {too_long}" if self.cut else ""
+            lines = counted(self.lines, "line")
+            typer.echo(f"{self.several:,} of {lines} were translated in several pieces{cut}", err=True)
 
 
 @contextmanager
@@ -118,12 +136,10 @@ def written_output(out: Path | None, source: str | None) -> Iterator[TextIO]:
         yield file
 
 
-def _written(line: str, translation: Translation, translator: Translator, as_json: bool) -> _Written:
+def _written(line: str, translation: Translation, translator: Translator, as_json: bool) -> str:
     if as_json:
-        text = json.dumps(_as_object(line, translation, translator), ensure_ascii=False)
-    else:
-        text = "\n".join(alternative.text for alternative in translation.alternatives)
-    return text, translation.pieces, translation.unseen_script
+        return json.dumps(_as_object(line, translation, translator), ensure_ascii=False)
+    return "\n".join(alternative.text for alternative in translation.alternatives)
 
 
 def _as_object(line: str, translation: Translation, translator: Translator) -> dict[str, Any]:
@@ -135,7 +151,7 @@ def _as_object(line: str, translation: Translation, translator: Translator) -> d
         "warnings": translation.warnings,
     }
     if translation.pieces == 1:
-        alignment = translator.align(line, translation.text)
+        alignment = translator.align(*translation.units[0])
         found["alignment"] = {
             "source": alignment.source,
             "reference": alignment.reference,

@@ -72,8 +72,9 @@ class Scheduler:
         try:
             if kind == "translate":
                 texts, form, alternatives = (payload[key] for key in ("texts", "format", "alternatives"))
-                request = TranslationRequest(texts, form, alternatives, self.sentences)
-                self._translations.append(Waiting(number, self._checked(name, "translation"), request))
+                model = self.models[self._checked(name, "translation")]
+                request = TranslationRequest(model, texts, form, alternatives, self.sentences)
+                self._translations.append(Waiting(number, name, request))
             else:
                 self._jobs.append((number, self._job(kind, name, payload)))
         except Exception as error:
@@ -115,7 +116,7 @@ class Scheduler:
             if error is not None:
                 self._translations.remove(waiting)
                 self._fail(waiting.id, error)
-            elif waiting.request.done:
+            elif waiting.request.taken:
                 self._translations.remove(waiting)
                 self._finish(waiting)
         if self._translations and self._translations[0] is first:

@@ -7,7 +7,7 @@ split: two sentences in one part are translated well, half a sentence is not.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 _OPENING = frozenset("¿¡«\"“„‘'([{<「『（")
 _CLOSING = r"\"”’'»)\]}」』）"
@@ -50,16 +50,18 @@ def split_sentences(text: str) -> list[str]:
     return [*parts, text[start:]] if text else []
 
 
-def pieces(text: str, fits: Callable[[str], bool]) -> list[str]:
-    """Return the text if it fits, otherwise its sentences; a sentence that does not fit is cut further.
+def pieces(text: str, fits: Callable[[str], bool], most: int = 1 << 12) -> Iterator[str]:
+    """Yield the text if it fits, otherwise its sentences; a sentence that does not fit is cut further.
 
     It is cut after , ; : or at a dash, else at a space, else anywhere; a single character is a piece even if it does
-    not fit. `fits` must be monotone: a prefix of a text that fits must fit too. After the first call, `fits` is called
-    a few times per piece with texts at most twice as long as what fits, so the work is linear in the text.
+    not fit, and none has more than `most` characters. `fits` must be monotone: a prefix of a text that fits must fit
+    too. It is called a few times per piece, so the work is linear in the text.
     """
-    if fits(text):
-        return [text]
-    return [piece for sentence in split_sentences(text) for piece in _cut(sentence, fits)]
+    if len(text) <= most and fits(text):
+        yield text
+    else:
+        for sentence in split_sentences(text):
+            yield from _cut(sentence, fits, most)
 
 
 def _ends_sentence(text: str, start: int, match: re.Match[str]) -> bool:
@@ -90,29 +92,27 @@ def _abbreviates(text: str, start: int, stop: int, before_number: bool) -> bool:
     )
 
 
-def _cut(sentence: str, fits: Callable[[str], bool]) -> list[str]:
-    parts = []
-    start, guess = 0, len(sentence)
+def _cut(sentence: str, fits: Callable[[str], bool], most: int) -> Iterator[str]:
+    start, guess = 0, most
     while start < len(sentence):
-        stop = _longest_fit(sentence, start, guess, fits)
+        stop = _longest_fit(sentence, start, guess, fits, most)
         if stop < len(sentence):
             guess = stop - start
             better = _best_cut(sentence, start, stop)
             stop = better if fits(sentence[start:better]) else stop  # in case `fits` is not quite monotone
-        parts.append(sentence[start:stop])
+        yield sentence[start:stop]
         start = stop
-    return parts
 
 
-def _longest_fit(text: str, start: int, guess: int, fits: Callable[[str], bool]) -> int:
+def _longest_fit(text: str, start: int, guess: int, fits: Callable[[str], bool], most: int) -> int:
     """Find the end of the longest part from `start` that fits: growing steps from a guess, then bisection."""
-    known, size = start + 1, guess
+    known, size, end = start + 1, guess, min(start + most, len(text))
     while fits(text[start : start + size]):
         known = start + size
-        if known >= len(text):
-            return len(text)
-        size += size // 4 + 1  # the pieces of a text have similar lengths
-    beyond = min(start + size, len(text))
+        if known >= end:
+            return end
+        size = min(size + size // 4 + 1, most)  # the pieces of a text have similar lengths
+    beyond = min(start + size, end)
     while beyond - known > 1:
         middle = (known + beyond) // 2
         if fits(text[start:middle]):

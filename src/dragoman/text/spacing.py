@@ -1,4 +1,4 @@
-"""Restore the spacing around protected spans: no space in the source, no space in the translation."""
+"""Restore the spacing around protected spans and between sentences as the source has it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from dragoman.text.sentences import collapsed
 STANDIN = re.compile(f"[{STANDINS[0]}-{STANDINS[-1]}]")
 _PARTS = re.compile(f"({STANDIN.pattern})")
 _OPENING_MARKS = frozenset("¿¡(«“„[{‘")
+_ENDING_MARKS = frozenset(".,!?…")
 _CLOSING_MARKS = frozenset(".,;:!?…»”)]}’")
 
 
@@ -101,6 +102,11 @@ def _places(masked: Masked) -> dict[str, Iterator[Place]]:
         left, right = text[max(0, start - 1) : start], text[stop : stop + 1]
         found.setdefault(standin, []).append(Place(named[standin], i, left, right, between.strip()))
     return {standin: iter(places) for standin, places in found.items()}
+
+
+def joint(left: str, right: str) -> str:
+    """The space between two sentences where the source has none, as after 。: one if words stand apart in both."""
+    return " " if left[-1:] in _ENDING_MARKS and right[:1].isalnum() and not _unspaced(right[0]) else ""
 
 
 def _unspaced(character: str) -> bool:

@@ -291,7 +291,3 @@ def _best(texts: Sequence[str], scores: Callable[[Sequence[str]], Sequence[float
         return texts[0]
     found = scores(texts)
     return texts[max(range(len(texts)), key=lambda i: found[i])]
-
-
-def has_word(text: str) -> bool:
-    return any(character.isalpha() for character in text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,9 +18,9 @@ from dragoman.server.answers.words import Word, shown, word_weights, words_of
 from dragoman.server.bounds import BEAM, BEST, EXPLAINED, WEIGHTS
 from dragoman.server.errors import BadRequest, TooLarge
 from dragoman.tasks.translation.options import DecodingOptions
-from dragoman.tasks.translation.results import Alternative, Translation, joint_confidence
+from dragoman.tasks.translation.results import Alternative, Translation, confidence
 from dragoman.tasks.translation.translator import Translator
-from dragoman.text.documents import Document, split_text
+from dragoman.text.units import Passage, Unit
 
 SIMILAR = 0.5  # of the strongest link of a word: others that are shown beside it
 
@@ -28,7 +29,7 @@ def explain(model: Translator, payload: Payload) -> dict[str, Any]:
     """The translations of a text, best first, and what the network did for the best one.
 
     text       at most `EXPLAINED` characters
-    best       how many translations, if the text is one sentence
+    best       how many translations
     attention  whether the weights of all layers and heads are wanted
     Others are those of `DecodingOptions`.
     """
@@ -38,19 +39,19 @@ def explain(model: Translator, payload: Payload) -> dict[str, Any]:
     if len(text) > EXPLAINED:
         raise TooLarge(f"a text to explain has at most {EXPLAINED:,} characters, this one has {len(text):,}")
     options, wants_attention = _options(payload), flag_of(payload, "attention")
-    document = split_text(text)
-    found = model.translations(document.segments, options)
-    pieces = sum(each.pieces for each in found)
-    one = found[0] if len(found) == 1 and pieces == 1 else None
+    passage = model.take_apart(text)
+    units = list(passage.units())
+    found = model.run(units, options)
+    translation = model.join(passage, found, options)
     result: dict[str, Any] = {
-        "translations": _translations(model, document, found),
-        "pieces": pieces,
-        "warnings": list(dict.fromkeys(reason for each in found for reason in each.warnings)),
+        "translations": _translations(model, passage, found, translation),
+        "pieces": translation.pieces,
+        "warnings": translation.warnings,
         "alignment": None,
         "attention": None,
     }
-    if one is not None and one.alternatives[0].tokens:
-        probe = look(model, document.segments[0], one.text)
+    if len(units) == 1 and found[0][0].tokens:
+        probe = look(model, units[0].text, found[0][0].text)
         if probe.maps:
             result["alignment"] = probe.alignment()
             result["attention"] = probe.attention() if wants_attention else None
@@ -73,29 +74,31 @@ def _options(payload: Payload) -> DecodingOptions:
     )
 
 
-def _translations(model: Translator, document: Document, found: list[Translation]) -> list[dict[str, Any]]:
-    """Of one sentence all alternatives; of several the best of each, joined as they stood in the text."""
-    if len(found) == 1:
-        ranked = [[alternative] for alternative in found[0].alternatives]
+def _translations(
+    model: Translator, passage: Passage, found: Sequence[Sequence[Alternative]], translation: Translation
+) -> list[dict[str, Any]]:
+    """All alternatives, with the confidence of every word; of several units in the best alternative alone."""
+    units = list(passage.units())
+    if len(units) == 1:
+        chosen = {passage.join([one.text]): one for one in reversed(found[0])}
+        words = [_words(model, units[0], chosen[each.text]) for each in translation.alternatives]
     else:
-        ranked = [[each.alternatives[0] for each in found]]
-    several = any(each.pieces > 1 for each in found)
-    return [_translation(model, document, chosen, several) for chosen in ranked]
+        best = [word for unit, some in zip(units, found, strict=True) for word in _words(model, unit, some[0])]
+        words = [best, *(_unjudged(each.text) for each in translation.alternatives[1:])]
+    rows = [
+        {"text": each.text, "score": each.score, "confidence": confidence(each), "words": some}
+        for each, some in zip(translation.alternatives, words, strict=True)
+    ]
+    return as_json(rows)  # type: ignore[no-any-return]
 
 
-def _translation(model: Translator, document: Document, chosen: list[Alternative], several: bool) -> dict[str, Any]:
-    """A translation of the whole text; `several`: a sentence of it was cut, so that its words cannot be judged."""
-    tokens = sum(each.tokens for each in chosen)
-    score = sum(each.score * each.tokens for each in chosen if each.tokens) / tokens if tokens else 0.0
-    words = []
-    for source, alternative in zip(document.segments, chosen, strict=True):
-        if alternative.tokens and not several:
-            words += look(model, source, alternative.text, maps=False).confidences()
-        else:
-            words += [{"text": word, "confidence": None} for word in alternative.text.split()]
-    whole = document.join([each.text for each in chosen])
-    found = {"text": whole, "score": score, "confidence": joint_confidence(chosen), "words": words}
-    return as_json(found)  # type: ignore[no-any-return]
+def _words(model: Translator, unit: Unit, written: Alternative) -> list[dict[str, Any]]:
+    """The words of the translation of a unit, with their confidence where the network wrote them."""
+    return look(model, unit.text, written.text, maps=False).confidences() if written.tokens else _unjudged(written.text)
+
+
+def _unjudged(text: str) -> list[dict[str, Any]]:
+    return [{"text": word, "confidence": None} for word in text.split()]
 
 
 @dataclass(frozen=True)

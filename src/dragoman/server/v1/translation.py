@@ -106,4 +106,5 @@ async def _translated(backend: Backend, model: ModelInfo, request: TranslateRequ
     unknown: dict[str, Any] = {"score": None, "confidence": None, "words": None}
     translations = [{"text": each, **unknown} for each in texts]
     translations[0]["confidence"] = found["confidences"][0]
-    return {"translations": translations, "pieces": None, "warnings": [], "alignment": None, "attention": None}
+    said = {"pieces": found["pieces"][0], "warnings": found["warnings"][0]}
+    return {"translations": translations, **said, "alignment": None, "attention": None}

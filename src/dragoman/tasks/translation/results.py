@@ -18,13 +18,19 @@ class Alternative:
     tokens: int = 0
 
 
-def joint_confidence(pieces: Sequence[Alternative]) -> float:
-    """Return the geometric mean of the probabilities of all tokens; 1 if nothing was decoded."""
-    tokens = sum(piece.tokens for piece in pieces)
-    if not tokens:
-        return 1.0
-    mean = sum(piece.score * piece.tokens for piece in pieces if piece.tokens) / tokens
-    return math.nan if math.isnan(mean) else min(1.0, math.exp(mean))
+def together(text: str, units: Sequence[Alternative]) -> Alternative:
+    """A text whose units were translated so."""
+    tokens = sum(unit.tokens for unit in units)
+    total = sum(unit.score * unit.tokens for unit in units if unit.tokens)
+    return Alternative(text, total / tokens if tokens else 0.0, tokens)
+
+
+def confidence(alternative: Alternative) -> float:
+    """Return the geometric mean of the probabilities of its tokens; 1 if nothing was decoded."""
+    return math.nan if math.isnan(alternative.score) else min(1.0, math.exp(alternative.score))
+
+
+SHORT = "the translation is much shorter than its source; something may be missing"
 
 
 def made_up(script: str) -> str:
@@ -34,8 +40,11 @@ def made_up(script: str) -> str:
 
 @dataclass(frozen=True)
 class Translation:
-    """The alternatives for a text, best first, and in how many segments it was translated.
+    """The alternatives for a text, best first: each has the next best translation of each of its units.
 
+    units          what went through the network at once, mostly a sentence, and the best translation of each
+    cut            how many sentences were too long to go through the network at once
+    short          how many units have a translation that is much shorter than those the model was trained on
     confidence     geometric mean of the probabilities that the model gave to the tokens of the best alternative, from 0
                    to 1; NaN if it was not scored, 1 for text that is copied. It ranks translations of one model. It is
                    not calibrated: 0.8 does not mean that 8 in 10 such translations are right
@@ -44,18 +53,31 @@ class Translation:
     """
 
     alternatives: tuple[Alternative, ...]
-    pieces: int = 1
+    units: tuple[tuple[str, str], ...] = ()
     unseen_script: str | None = None
-    confidence: float = 1.0
+    cut: int = 0
+    short: int = 0
 
     @property
     def text(self) -> str:
         return self.alternatives[0].text
 
     @property
+    def pieces(self) -> int:
+        """In how many units the text was translated."""
+        return len(self.units)
+
+    @property
+    def confidence(self) -> float:
+        return confidence(self.alternatives[0])
+
+    @property
     def warnings(self) -> list[str]:
         """Reasons not to trust the translation."""
-        return [] if self.unseen_script is None else [made_up(self.unseen_script)]
+        return [
+            *([] if self.unseen_script is None else [made_up(self.unseen_script)]),
+            *([SHORT] if self.short else []),
+        ]
 
 
 @dataclass(frozen=True)

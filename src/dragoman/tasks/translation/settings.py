@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BaseModel, Field
 
 from dragoman.errors import ConfigurationError
 from dragoman.networks.sizes import LONGEST
@@ -46,9 +46,23 @@ class PairData(DataSettings):
     protect: bool = True
 
 
+class SampleLengths(BaseModel):
+    """What the training pairs of a translator were like: texts are taken apart into such sources.
+
+    sentences  that one source in ten has at least
+    tokens     that hardly any source has more of
+    ratio      tokens of a target for each of its source, of which hardly any pair has fewer
+    """
+
+    sentences: Annotated[int, Field(ge=1)] = 1
+    tokens: Annotated[int, Field(ge=0)] = 0
+    ratio: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
+
+
 class TranslatorMetadata(ModelMetadata):
     """model.json of a translator."""
 
+    samples: SampleLengths = SampleLengths()
     longest: tuple[Length, Length] = (64, 64)  # labels of the longest source and target trained on
     protect: bool = False
     languages: Languages | None = None

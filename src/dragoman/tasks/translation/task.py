@@ -26,12 +26,14 @@ from dragoman.tasks.translation import forgetting
 from dragoman.tasks.translation.corpus import Corpus, open_corpus, read_pairs
 from dragoman.tasks.translation.curves import dropout_for, enough_epochs, epochs_for, preset_for
 from dragoman.tasks.translation.languages import language_files, languages_of
+from dragoman.tasks.translation.lengths import sample_lengths
 from dragoman.tasks.translation.replay import with_replay
 from dragoman.tasks.translation.settings import PairData, TranslatorMetadata
 from dragoman.tasks.translation.testing import load_testing, save_testing
 from dragoman.tasks.translation.translator import DecodingOptions, Translator
 from dragoman.tasks.vectors.embeddings import check_start, start_from_vectors
 from dragoman.training import Callback
+from dragoman.wording import counted
 
 SCORED = 500  # validation sentences that BLEU and chrF are measured on while training
 
@@ -194,8 +196,10 @@ class Translation(Task):
 
     def describe(self, dataset: Dataset, corpus: Any, base: Any) -> dict[str, Any]:
         before = (0, 0) if base is None else base.metadata.longest
+        samples = sample_lengths(dataset.part("training"), None if base is None else base.metadata.samples)
         longest = tuple(max(pair) for pair in zip(dataset.about["longest"], before, strict=True))
         return {
+            "samples": samples,
             "longest": longest,
             "protect": corpus.settings.protect,
             "teaching": TEACHING,
@@ -216,6 +220,7 @@ class Translation(Task):
         return {
             "languages": "not named; see --languages" if languages is None else " to ".join(languages),
             "longest": f"{metadata.longest[0]} source tokens, {metadata.longest[1]} target tokens",
+            "at once": counted(metadata.samples.sentences, "sentence"),
             "protects": "numbers, addresses, placeholders" if metadata.protect else "nothing",
         }
 

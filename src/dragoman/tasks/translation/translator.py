@@ -7,7 +7,6 @@ import warnings
 import zlib
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -27,10 +26,10 @@ from dragoman.tasks.features import TextFeatures, encode_features
 from dragoman.tasks.inputs import takes_pairs, takes_texts
 from dragoman.tasks.trained_model import TrainedModel
 from dragoman.tasks.translation.languages import LANGUAGES
+from dragoman.tasks.translation.lengths import JUDGED
 from dragoman.tasks.translation.options import WIDEST, DecodingOptions
-from dragoman.tasks.translation.results import Alignment, Alternative, Translation
+from dragoman.tasks.translation.results import Alignment, Alternative, Translation, together
 from dragoman.tasks.translation.scoring import BATCH, Pair, Scorer
-from dragoman.tasks.translation.segments import Segment, Segmenter, joined
 from dragoman.tasks.translation.settings import TranslatorMetadata
 from dragoman.text.language_id import LanguageProfile, profiles_from_json
 from dragoman.text.protection import EVERY_STANDIN, STANDINS, Masked, mask, spaced
@@ -38,14 +37,16 @@ from dragoman.text.scripts import Alphabet
 from dragoman.text.sentences import collapsed
 from dragoman.text.spacing import put_back
 from dragoman.text.spans import Judge, restored
+from dragoman.text.units import Passage, Segmenter, Unit
 from dragoman.training.workers import Workers, threads_per_rank
 from dragoman.wording import counted
 
 if TYPE_CHECKING:
     from dragoman.analysis.testing import Sentence, TestingAnalysis
 
-__all__ = ["WIDEST", "Alignment", "Alternative", "DecodingOptions", "Segment", "Translation", "Translator"]
+__all__ = ["WIDEST", "Alignment", "Alternative", "DecodingOptions", "Translation", "Translator"]
 
+_NOTHING = np.zeros(0, np.int32)
 SHORTEST = 16  # tokens that are translated at once even by a model trained on shorter sentences
 HYPOTHESES = 1024  # per thread at a time: a wide beam has fewer sentences
 
@@ -65,8 +66,12 @@ class Translator(TrainedModel):
         self.workers = Workers(threads_per_rank())
         self._protect = metadata.protect and not any(tokenizer.unknown_in([EVERY_STANDIN]) for tokenizer in tokenizers)
         longest, limit = max(SHORTEST, metadata.longest[0]), network.maximum_length
-        self._segments = Segmenter(
-            self.source_tokenizer, longest if limit is None else min(longest, limit), self._protect
+        self._segmenter = Segmenter(
+            lambda text: self.source_tokenizer.encode([text])[0],
+            longest if limit is None else min(longest, limit),
+            self._protect,
+            metadata.samples.sentences,
+            metadata.samples.tokens,
         )
         self._scorer = Scorer(network, tokenizers, self._protect)
 
@@ -76,9 +81,12 @@ class Translator(TrainedModel):
     def translate(self, texts: Sequence[str], /, **options: Any) -> list[str]:
         """Translate each text; see `DecodingOptions` for the options (beam=4, sample=True, ...).
 
-        A DragomanWarning reports texts in a script that does not occur in the training data.
+        A text may have many sentences, paragraphs and lists: white space and marks stay as they are. form="html" is for
+        HTML. A DragomanWarning reports texts in a script that does not occur in the training data, and translations
+        that are much shorter than their source.
         """
-        found = self.translations(texts, DecodingOptions(**{"scored": False, **options}))
+        form = options.pop("form", "text")
+        found = self.translations(texts, DecodingOptions(**{"scored": False, **options}), form=form)
         reasons = Counter(reason for translation in found for reason in translation.warnings)
         for reason, count in reasons.items():
             warnings.warn(f"{count:,} of {counted(len(found), 'text')}: {reason}", DragomanWarning, stacklevel=3)
@@ -86,17 +94,66 @@ class Translator(TrainedModel):
 
     @takes_texts
     def translations(
-        self, texts: Sequence[str], options: DecodingOptions | None = None, prefixes: Sequence[str] | None = None
+        self,
+        texts: Sequence[str],
+        options: DecodingOptions | None = None,
+        prefixes: Sequence[str] | None = None,
+        form: str = "text",
     ) -> list[Translation]:
-        """Translate with alternatives and scores; a translation must begin with its prefix."""
+        """Translate with alternatives and scores.
+
+        prefixes  how the translation of each text must begin
+        form      text, or html, whose markup is kept
+        """
         options = options or DecodingOptions()
-        cut = [self._segments(text) for text in texts]
-        beginnings = self._beginnings(cut, prefixes)
-        self._decode([segment for segments in cut for segment in segments if len(segment.labels)], options, beginnings)
+        starts = [""] * len(texts) if prefixes is None else prefixes
+        if len(starts) != len(texts):
+            raise ConfigurationError(f"give one prefix per text, not {len(starts):,} for {counted(len(texts), 'text')}")
+        passages = [self.take_apart(text, form, start) for text, start in zip(texts, starts, strict=True)]
+        units = [list(passage.units()) for passage in passages]
+        found = iter(self.run([unit for some in units for unit in some], options))
         return [
-            replace(joined(segments, options.alternatives), unseen_script=self._unseen_script(segments))
-            for segments in cut
+            self.join(passage, [next(found) for _ in some], options)
+            for passage, some in zip(passages, units, strict=True)
         ]
+
+    # The three steps of it: a server runs the units of several requests together
+
+    def take_apart(self, text: str, form: str = "text", prefix: str = "") -> Passage:
+        """Find the units of a text; `prefix`: how its translation must begin."""
+        return self._segmenter.take_apart(text, form, prefix)
+
+    def run(self, units: Sequence[Unit], options: DecodingOptions) -> list[list[Alternative]]:
+        """Search for translations of each unit, best first."""
+        read = [unit for unit in units if unit.kept is None]
+        sources = [add_marks(unit.labels, None)[0] for unit in read]
+        longest = [self._limited(options.longest(source)) for source in sources]
+        prefixes = self.target_tokenizer.encode([unit.prefix for unit in read]) if any(u.prefix for u in read) else None
+        found = iter(self._search(sources, options, longest, prefixes))
+        beginnings = iter(prefixes or ())
+        return [
+            [Alternative(unit.kept, 0.0)]
+            if unit.kept is not None
+            else self._alternatives(unit, next(found), next(beginnings, _NOTHING))
+            for unit in units
+        ]
+
+    def join(self, passage: Passage, found: Sequence[Sequence[Alternative]], options: DecodingOptions) -> Translation:
+        """Put a text together again; its n-th alternative has the n-th best translation of each unit."""
+        ranks = min(options.alternatives, max(map(len, found), default=1))
+        ranked = [[some[min(rank, len(some) - 1)] for some in found] for rank in range(max(1, ranks))]
+        whole = [together(passage.join([unit.text for unit in chosen]), chosen) for chosen in ranked]
+        units = list(passage.units())
+        different: dict[str, Alternative] = {}
+        for alternative in whole:
+            different.setdefault(alternative.text, alternative)
+        return Translation(
+            tuple(different.values()),
+            tuple((unit.text, best.text) for unit, best in zip(units, ranked[0], strict=True)),
+            self.alphabet.unseen_script("".join(unit.masked.text for unit in units)),
+            passage.cut,
+            sum(self._is_short(unit, best) for unit, best in zip(units, ranked[0], strict=True)),
+        )
 
     @cached_property
     def alphabet(self) -> Alphabet:
@@ -109,30 +166,13 @@ class Translator(TrainedModel):
         found = self.files.get(LANGUAGES)
         return {} if found is None else profiles_from_json(found)
 
-    def _unseen_script(self, segments: list[Segment]) -> str | None:
-        """Return the script of a text, without its protected spans, if it was not in the training data."""
-        return self.alphabet.unseen_script("".join(segment.masked.text for segment in segments))
+    def _is_short(self, unit: Unit, best: Alternative) -> bool:
+        """Whether a translation lacks so much of what its source has that hardly any training pair is like it."""
+        return len(unit.labels) >= JUDGED and 0 < best.tokens < self.metadata.samples.ratio * len(unit.labels)
 
-    def _beginnings(self, cut: list[list[Segment]], prefixes: Sequence[str] | None) -> list[Array] | None:
-        """Encode the prefixes of the texts that are translated."""
-        if prefixes is None:
-            return None
-        if len(prefixes) != len(cut) or any(len(segments) != 1 for segments in cut):
-            raise ConfigurationError(
-                "give one prefix per text; texts must be short enough to be translated in one piece"
-            )
-        labels = self.target_tokenizer.encode(list(prefixes))
-        return [begin for begin, segments in zip(labels, cut, strict=True) if len(segments[0].labels)]
-
-    def _decode(self, segments: list[Segment], options: DecodingOptions, prefixes: list[Array] | None) -> None:
-        """Search for translations of the segments, and write them into the segments."""
-        sources = [add_marks(segment.labels, None)[0] for segment in segments]
-        longest = [self._limited(options.longest(source)) for source in sources]
-        found = self._search(sources, options, longest, prefixes)
-        beginnings = prefixes or [np.zeros(0, np.int32)] * len(segments)
-        for segment, hypotheses, prefix in zip(segments, found, beginnings, strict=True):
-            fixed = len(self.target_tokenizer.decode([prefix])[0])
-            segment.found = [self._alternative(segment, hypothesis, fixed) for hypothesis in hypotheses]
+    def _alternatives(self, unit: Unit, found: Sequence[Hypothesis], prefix: Array) -> list[Alternative]:
+        fixed = len(self.target_tokenizer.decode([prefix])[0])
+        return [self._alternative(unit, hypothesis, fixed) for hypothesis in found]
 
     def _search(
         self, sources: list[Array], options: DecodingOptions, longest: list[int], prefixes: list[Array] | None
@@ -149,13 +189,13 @@ class Translator(TrainedModel):
         limit = self.network.maximum_length
         return longest if limit is None else max(1, min(longest, limit - 1))
 
-    def _alternative(self, segment: Segment, hypothesis: Hypothesis, fixed: int) -> Alternative:
+    def _alternative(self, unit: Unit, hypothesis: Hypothesis, fixed: int) -> Alternative:
         """Return the text of a hypothesis with its protected spans restored; the first `fixed` characters stay."""
         text = collapsed(self.target_tokenizer.decode([hypothesis.labels])[0])
         if self._protect:
-            source = spaced(segment.masked.text)
+            source = spaced(unit.masked.text)
             judge = Judge(lambda texts: self._scorer.likelihoods(source, texts), self._scorer.word_likelihoods)
-            text = put_back(restored(text, segment.masked, judge, fixed), segment.masked)
+            text = put_back(restored(text, unit.masked, judge, fixed), unit.masked)
         tokens = len(hypothesis.labels) + hypothesis.finished
         return Alternative(text, hypothesis.log_probability / max(1, tokens), tokens)
 
@@ -190,7 +230,7 @@ class Translator(TrainedModel):
             spans = {ord(standin): span for standin, span in zip(STANDINS, masked.spans, strict=False)}
             words = self.source_tokenizer.words(spaced(masked.text))
             read.append([(word.translate(spans), labels) for word, labels in words])
-        return encode_features(self.network, read, self._segments.longest, (START, END))
+        return encode_features(self.network, read, self._segmenter.longest, (START, END))
 
     # Testing analysis
 

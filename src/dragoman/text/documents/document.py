@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
 from dragoman.errors import ConfigurationError
+from dragoman.text.spacing import joint
 
 
 class Segment(Protocol):
@@ -22,6 +23,7 @@ class Segment(Protocol):
 
 
 Part = str | Segment
+Split = Callable[[str], list[str]]  # a text into sentences, which joined are the text
 
 
 @dataclass(frozen=True)
@@ -32,8 +34,13 @@ class Document:
 
     @cached_property
     def segments(self) -> tuple[str, ...]:
-        """What is to be translated, in order: a sentence each."""
+        """What is to be translated, in order: a sentence each, or several in a row."""
         return tuple(part.text for part in self.parts if not isinstance(part, str))
+
+    @property
+    def head(self) -> str:
+        """What stands before the first segment."""
+        return self.parts[0] if self.parts and isinstance(self.parts[0], str) else ""
 
     def join(self, translations: Sequence[str]) -> str:
         """The document with each segment replaced by its translation; all else is kept."""
@@ -42,7 +49,15 @@ class Document:
                 f"a document of {len(self.segments):,} segments takes as many translations, not {len(translations):,}"
             )
         left = iter(translations)
-        return "".join(part if isinstance(part, str) else part.write(next(left)) for part in self.parts)
+        written, after_segment = [""], False
+        for part in self.parts:
+            if isinstance(part, str):
+                written.append(part)
+            else:
+                translation = part.write(next(left))
+                written += joint(written[-1], translation) if after_segment else "", translation
+            after_segment = not isinstance(part, str)
+        return "".join(written)
 
 
 def document_of(parts: Iterable[Part]) -> Document:

@@ -14,10 +14,11 @@ from collections import Counter
 from collections.abc import Iterable
 
 from dragoman.text.documents import tokens
-from dragoman.text.documents.document import Document, Part, document_of
+from dragoman.text.documents.document import Document, Part, Split, document_of
 from dragoman.text.documents.inline import parts_of_line
 from dragoman.text.documents.items import STANDIN, Item, Kind, atoms
 from dragoman.text.documents.tokens import Token, attributes, names
+from dragoman.text.sentences import split_sentences
 
 _INLINE = names(
     "a abbr acronym b bdi bdo big cite del dfn em font i ins label mark nobr q ruby rb s small span strike strong sub "
@@ -45,9 +46,9 @@ _ENDS = {
 _PARAGRAPH = names("p")
 
 
-def split_html(html: str) -> Document:
+def split_html(html: str, split: Split = split_sentences) -> Document:
     """Cut an HTML document, or a part of one, into sentences."""
-    reader = _Reader()
+    reader = _Reader(split)
     for token in tokens.tokens(html):
         reader.take(token)
     reader.end_line()
@@ -57,7 +58,8 @@ def split_html(html: str) -> Document:
 class _Reader:
     """Collects the items of a line, and knows which elements are open and whether their text is translated."""
 
-    def __init__(self) -> None:
+    def __init__(self, split: Split) -> None:
+        self.split = split
         self.parts: list[Part] = []
         self.opened: list[tuple[str, bool]] = []
         self.names: Counter[str] = Counter()
@@ -83,7 +85,7 @@ class _Reader:
     def end_line(self) -> None:
         self._end_kept()
         if self.line:
-            self.parts += parts_of_line(self.line)
+            self.parts += parts_of_line(self.line, self.split)
             self.line = []
 
     def _enter(self, token: Token) -> bool:

@@ -9,31 +9,30 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, groupby
 
-from dragoman.text.documents.document import Part, has_letter
+from dragoman.text.documents.document import Part, Split, has_letter
 from dragoman.text.documents.items import Item, Kind, partners, raw_of, simplified
 from dragoman.text.documents.tagged import TaggedSentence, tagged_sentence
 from dragoman.text.protection import STANDINS, protected_spans
-from dragoman.text.sentences import split_sentences
 
 _TAGS = 1000  # in a line; one with more is no prose, and cut at every tag: the time stays short whatever comes
 _LEVELS = 2  # of nested tags at which a sentence with very many tags is cut, before it is cut at every tag
 _OUTSIDE = (Kind.HIDDEN, Kind.PICTURE)
 
 
-def parts_of_line(items: Sequence[Item]) -> Iterator[Part]:
+def parts_of_line(items: Sequence[Item], split: Split) -> Iterator[Part]:
     if not any(item.kind is Kind.TEXT and has_letter(item.text) for item in items):
         yield raw_of(items)
         return
     if sum(item.kind is not Kind.TEXT for item in items) > _TAGS:
-        yield from _apart(items)
+        yield from _apart(items, split)
         return
-    for sentence in _sentences(simplified(items)):
-        yield from _parts_of_sentence(sentence)
+    for sentence in _sentences(simplified(items), split):
+        yield from _parts_of_sentence(sentence, split)
 
 
-def _sentences(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+def _sentences(items: Sequence[Item], split: Split) -> Iterator[Sequence[Item]]:
     """The items of each sentence; closing tags between two sentences belong to the first."""
-    items, counts = _cut_items(items)
+    items, counts = _cut_items(items, split)
     at = 0
     for here in counts:
         stop = here
@@ -45,10 +44,10 @@ def _sentences(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
     yield items[at:]
 
 
-def _cut_items(items: Sequence[Item]) -> tuple[list[Item], list[int]]:
+def _cut_items(items: Sequence[Item], split: Split) -> tuple[list[Item], list[int]]:
     """The items with those cut in which a sentence begins, and how many of them stand before each sentence."""
     ends = list(accumulate(len(item.text) for item in items))
-    cuts = [*_cuts(items, ends), ends[-1] + 1]
+    cuts = [*_cuts(items, ends, split), ends[-1] + 1]
     found: list[Item] = []
     counts: list[int] = []
     next_cut = 0
@@ -71,13 +70,13 @@ def _words_and_space(text: str) -> Iterator[Item]:
     return (Item(Kind.TEXT, piece, piece) for piece in (words, text[len(words) :]) if piece)
 
 
-def _cuts(items: Sequence[Item], ends: Sequence[int]) -> Iterator[int]:
+def _cuts(items: Sequence[Item], ends: Sequence[int], split: Split) -> Iterator[int]:
     """Where sentences begin, but for those that begin inside a pair of tags around a part of the one before."""
     line = "".join(item.text for item in items)
     cuts: list[int] = []
     between = set(range(len(line) - len(line.lstrip()) + 1))  # all places between two sentences, and at the ends
     at = 0
-    for sentence in split_sentences(line):
+    for sentence in split(line):
         at += len(sentence)
         cuts.append(at)
         between.update(range(at - len(sentence) + len(sentence.rstrip()), at + 1))
@@ -93,7 +92,7 @@ def _cuts(items: Sequence[Item], ends: Sequence[int]) -> Iterator[int]:
             yield cut
 
 
-def _parts_of_sentence(items: Sequence[Item], level: int = 0) -> Iterator[Part]:
+def _parts_of_sentence(items: Sequence[Item], split: Split, level: int = 0) -> Iterator[Part]:
     if not any(item.kind is Kind.TEXT and has_letter(item.text) for item in items):
         yield raw_of(items)
         return
@@ -105,7 +104,7 @@ def _parts_of_sentence(items: Sequence[Item], level: int = 0) -> Iterator[Part]:
     else:
         groups = _groups(inner) if level < _LEVELS else [inner]
         for group in groups:
-            yield from _parts_of_sentence(group, level + 1) if len(groups) > 1 else _apart(group)
+            yield from _parts_of_sentence(group, split, level + 1) if len(groups) > 1 else _apart(group, split)
     yield raw_of(items[stop:])
 
 
@@ -161,12 +160,12 @@ def _weight(item: Item) -> int:
     return item.kind is not Kind.HIDDEN
 
 
-def _apart(items: Sequence[Item]) -> Iterator[Part]:
+def _apart(items: Sequence[Item], split: Split) -> Iterator[Part]:
     """The words between two tags as sentences of their own."""
     for is_text, group in groupby(items, lambda item: item.kind is Kind.TEXT):
         found = list(group)
         if not is_text or not any(has_letter(item.text) for item in found):
             yield raw_of(found)
         else:
-            for sentence in _sentences(found):
-                yield from _parts_of_sentence(sentence)
+            for sentence in _sentences(found, split):
+                yield from _parts_of_sentence(sentence, split)

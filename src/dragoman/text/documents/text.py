@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dragoman.text.documents.document import Document, Part, document_of, has_letter
+from dragoman.text.documents.document import Document, Part, Split, document_of, has_letter
 from dragoman.text.sentences import split_sentences
 
 # "- ", "* ", "> > ", "## ", "3. ", "2.1) ", "(b) ", "- [x] "; a number without a mark is part of the sentence.
@@ -31,26 +31,31 @@ class Sentence:
         return translation.strip()
 
 
-def split_text(text: str) -> Document:
-    """Cut a text into sentences; a text without letters has none to translate."""
-    return document_of(part for line in text.splitlines(keepends=True) for part in _parts_of_line(line))
+def split_text(text: str, split: Split = split_sentences, keep_marks: bool = True) -> Document:
+    """Cut a text into sentences.
+
+    keep_marks  leave list markers, and what has no letters, as they are; else all but white space is translated, for
+                models that read numbers and signs
+    """
+    lines = text.splitlines(keepends=True)
+    return document_of(part for line in lines for part in _parts_of_line(line, split, keep_marks))
 
 
-def _parts_of_line(line: str) -> Iterator[Part]:
+def _parts_of_line(line: str, split: Split, keep_marks: bool) -> Iterator[Part]:
     for i, cell in enumerate(_COLUMNS.split(line)):
         if i % 2:
             yield cell
             continue
-        marker = _MARKERS.match(cell)
+        marker = _MARKERS.match(cell) if keep_marks else None
         start = marker.end() if marker else 0
         yield cell[:start]
-        for sentence in split_sentences(cell[start:]):
-            yield from _parts_of_sentence(sentence)
+        for sentence in split(cell[start:]):
+            yield from _parts_of_sentence(sentence, keep_marks)
 
 
-def _parts_of_sentence(sentence: str) -> Iterator[Part]:
+def _parts_of_sentence(sentence: str, keep_marks: bool) -> Iterator[Part]:
     core = sentence.strip()
-    if not has_letter(core):
+    if not (has_letter(core) if keep_marks else core):
         yield sentence
         return
     start = sentence.index(core)
