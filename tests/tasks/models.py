@@ -133,6 +133,22 @@ def taught() -> Path:
     return place() / "taught"
 
 
+@cache
+def fluent() -> Path:
+    """The directory of a model that translates each of its sentences as it was taught, and knows nothing else."""
+    settings: dict[str, Any] = {
+        "preset": "small",
+        "threads": 1,
+        "data": {"files": [pairs_file()], "tokenizer": "words", "shares": [0.8, 0.1, 0.1]},
+        "network": {"depth": 32, "perceptron_depth": 32, "heads": 2, "dropout": 0.0, "positions": "half_sinusoid"},
+        "loss": {"smoothing": 0.0},
+        "optimizer": {"batch": 16, "rate": 0.01, "averaging": 0.9},
+        "stopping": {"epochs": 8},
+    }
+    train_model(settings, place() / "fluent")
+    return place() / "fluent"
+
+
 def told_history(directory: Path) -> list[dict[str, Any]]:
     """history.jsonl without what a clock tells."""
     path = directory / "history.jsonl"

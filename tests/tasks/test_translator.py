@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -14,7 +15,7 @@ from dragoman.errors import ConfigurationError, DataError, DragomanError, Dragom
 from dragoman.tasks.training import train_model
 from dragoman.tasks.translation.translator import DecodingOptions
 from tests.tasks.items import check_items, check_texts
-from tests.tasks.models import PAIRS, WORD_PAIRS, tiny
+from tests.tasks.models import PAIRS, WORD_PAIRS, tiny, write_pairs
 
 SOURCES = [source for source, _ in PAIRS]
 METHODS = {
@@ -105,6 +106,18 @@ def test_half_a_character_is_told(text: str, translator: Translator) -> None:
     """Bytes that are no UTF-8 arrive as lone surrogates from the command line and the file system."""
     with pytest.raises(DragomanError):
         translator.translate([text])
+
+
+def test_a_model_of_paragraphs_translates_them_whole(tmp_path: Path) -> None:
+    """As many sentences together as one training source in ten has, and no longer than its sources."""
+    two = [(f"{a} {c}", f"{b} {d}") for (a, b), (c, d) in zip(PAIRS[:180], PAIRS[180:], strict=True)]
+    changes = {"data": {"files": [write_pairs(tmp_path / "two.tsv", [*two, *PAIRS[:160]])]}, "stopping": {"epochs": 1}}
+    translator, _ = train_model(tiny(changes), tmp_path / "model")
+    assert translator.metadata.samples.sentences == 2
+    text = " ".join(SOURCES[:5])
+    for model in (translator, Translator.load(tmp_path / "model")):
+        units = [source for source, _ in model.translations([text], DecodingOptions(beam=1))[0].units]
+        assert units == [" ".join(SOURCES[:2]), " ".join(SOURCES[2:4]), SOURCES[4]]
 
 
 def test_a_long_text_is_cut_into_pieces(translator: Translator) -> None:

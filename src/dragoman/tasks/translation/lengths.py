@@ -19,7 +19,8 @@ USUAL = 0.9  # quantile of sentences
 NEARLY_ALL = 0.95  # quantile of tokens
 HARDLY_ANY = 0.005  # quantile of the lengths of targets for their sources ...
 OF_THE_MEDIAN = (0.5, 0.7)  # ... which stays in these bounds: some pairs are wrong, and few tell little
-JUDGED = 8  # tokens of a source from which its length says something
+JUDGED = 8  # tokens of a source from which its length says something ...
+ENOUGH = 100  # ... if so many pairs have them; else the ratio is that of all pairs
 
 
 def sampled(part: Part) -> Part:
@@ -39,13 +40,13 @@ def sample_lengths(training: Part, base: SampleLengths | None = None) -> SampleL
     return SampleLengths(
         sentences=max(base.sentences, int(np.quantile(sentences, USUAL, method="lower"))),
         tokens=max(base.tokens, int(np.quantile(tokens[:, 0], NEARLY_ALL))),
-        ratio=_least_ratio(tokens[tokens[:, 0] >= JUDGED]) or base.ratio,
+        ratio=_least_ratio(tokens),
     )
 
 
 def _least_ratio(tokens: Array) -> float:
-    if not len(tokens):
-        return 0.0
-    ratios = tokens[:, 1] / tokens[:, 0]
+    long = tokens[tokens[:, 0] >= JUDGED]
+    lengths = long if len(long) >= ENOUGH else tokens
+    ratios = lengths[:, 1] / np.maximum(lengths[:, 0], 1)
     low, high = (share * float(np.median(ratios)) for share in OF_THE_MEDIAN)
     return round(min(max(low, float(np.quantile(ratios, HARDLY_ANY))), high), 4)
