@@ -52,7 +52,7 @@ def test_what_translating_needs_is_little(model: Path, translator: Translator) -
             "target-tokenizer.json",
         ):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-    assert Translator.load(model).translate(TEXTS) == translator.translate(TEXTS)
+    assert Translator.load(model).translations(TEXTS) == translator.translations(TEXTS)
 
 
 def test_whoever_may_read_the_directory_may_read_the_weights(undertrained: Path) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 EXCERPT = 60  # characters of a line to show in a warning
 
-_Written = tuple[str, "Translation"]  # the output of a line
+_Written = tuple[str, int, int, list[str]]  # the output of a line, its pieces, sentences that were cut, warnings
 
 
 @with_text_options
@@ -78,13 +78,13 @@ def translate(
     def translated(lines: list[str]) -> list[_Written]:
         prefixes = None if prefix is None else [prefix] * len(lines)
         found = translator.translations(lines, choice, prefixes)
-        return [(_written(line, each, translator, as_json), each) for line, each in zip(lines, found, strict=True)]
+        return [_written(line, each, translator, as_json) for line, each in zip(lines, found, strict=True)]
 
     with written_output(out, None if one_text else given.given) as file:
         for lines in shared_chunks(given.chunks):
-            for line, (text, translation) in zip(lines, current().spread(translated, lines), strict=True):
-                told.of(line, translation)
-                print(text, file=file)
+            for line, written in zip(lines, current().spread(translated, lines), strict=True):
+                told.of(line, *written[1:])
+                print(written[0], file=file)
             file.flush()
     told.in_all()
 
@@ -97,11 +97,11 @@ class _Told:
         self.lines = self.several = self.cut = 0
         self.warnings = Counter[str]()
 
-    def of(self, line: str, translation: Translation) -> None:
+    def of(self, line: str, pieces: int, cut: int, warnings: list[str]) -> None:
         self.lines += 1
-        self.several += translation.pieces > 1
-        self.cut += translation.cut > 0
-        for reason in translation.warnings:
+        self.several += pieces > 1
+        self.cut += cut > 0
+        for reason in warnings:
             self.warnings[reason] += 1
             if self.warnings[reason] == 1:  # the others are counted
                 shown = " ".join(line.split())
@@ -136,10 +136,12 @@ def written_output(out: Path | None, source: str | None) -> Iterator[TextIO]:
         yield file
 
 
-def _written(line: str, translation: Translation, translator: Translator, as_json: bool) -> str:
+def _written(line: str, translation: Translation, translator: Translator, as_json: bool) -> _Written:
     if as_json:
-        return json.dumps(_as_object(line, translation, translator), ensure_ascii=False)
-    return "\n".join(alternative.text for alternative in translation.alternatives)
+        text = json.dumps(_as_object(line, translation, translator), ensure_ascii=False)
+    else:
+        text = "\n".join(alternative.text for alternative in translation.alternatives)
+    return text, translation.pieces, translation.cut, translation.warnings
 
 
 def _as_object(line: str, translation: Translation, translator: Translator) -> dict[str, Any]:

@@ -63,7 +63,13 @@ class FakeBackend:
         items = payload.get("texts") or payload.get("pairs") or payload.get("images") or [None]
         answers: dict[str, Any] = {
             "explain": EXPLAINED,
-            "translate": {"translations": ["hola"], "alternatives": [["buenas"]], "confidences": [0.5]},
+            "translate": {
+                "translations": ["hola"],
+                "alternatives": [["buenas"]],
+                "confidences": [0.5],
+                "pieces": [1],
+                "warnings": [[]],
+            },
             "detect": {"detections": [[{"language": "es", "confidence": 93.0}, {"language": "en", "confidence": 7.0}]]},
             "score": {"scores": [{"log_probability": -1.0, "per_token": -0.5, "tokens": 2} for _ in items]},
             "predict": {"predictions": [{"label": "good"} for _ in items]},

@@ -264,7 +264,7 @@ class Translator(TrainedModel):
             written = self.translations([source for source, _ in chunk], options)
             batches = list(self._scorer.batches(chunk))
             rows = [row for rows in self.workers.map(self._scorer.errors, batches) for row in rows]
-            return [(translation.text, *row) for translation, row in zip(written, rows, strict=True)]
+            return [(translation.text.strip(), *row) for translation, row in zip(written, rows, strict=True)]
 
         self._scorer.check_lengths(pairs)
         found: list[Sentence] = []
