@@ -66,7 +66,7 @@ def test_a_document_of_200_sentences(translator: Translator, directory: Path, ru
     assert 0.9 < len(found.text) / len(DOCUMENT) < 1.1
     assert served(translator, DOCUMENT)["translations"] == [TRANSLATED]
     assert find_task("translation").golden_answers(translator, [DOCUMENT]) == [TRANSLATED]
-    assert translator.evaluate([(DOCUMENT, TRANSLATED)]).exact == 1
+    assert translator.evaluate([(DOCUMENT, TRANSLATED.strip())]).exact == 1
     assert run("translate", directory, DOCUMENT).out == f"{TRANSLATED}\n"
     (tmp_path / "in.txt").write_bytes(DOCUMENT.encode())
     assert run("translate", directory, tmp_path / "in.txt").out == TRANSLATED.replace("\r\n", "\n")
@@ -103,9 +103,9 @@ def test_a_translation_that_is_much_shorter_than_its_source_is_told(
     assert done.err == f"warning: the text: {SHORT} ({short[:60]}...)\n"
     done = run("translate", directory, "--json", stdin=f"{SENTENCES[0]}\n{short}\n{text}\n".encode())
     assert [json.loads(line)["warnings"] for line in done.lines] == [[], [SHORT], [SHORT]]
-    assert [line for line in done.err.splitlines() if SHORT in line] == [
+    assert [line for line in done.err.splitlines() if "shorter" in line] == [
         f"warning: line 2: {SHORT} ({short[:60]}...)",
-        f"warning: 2 lines in all: {SHORT}",
+        f"warning: 2 lines in all: {SHORT.partition(';')[0]}",
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -112,7 +113,7 @@ class _Told:
     def in_all(self) -> None:
         for reason, count in self.warnings.items():
             if count > 1:
-                typer.echo(f"warning: {count:,} lines in all: {reason}", err=True)
+                typer.echo(f"warning: {count:,} lines in all: {re.split('[,;]', reason)[0]}", err=True)
         too_long = "a sentence was longer than those the model was trained on, and was translated in parts"
         if self.one_text and self.cut:
             typer.echo(too_long, err=True)
