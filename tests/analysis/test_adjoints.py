@@ -260,7 +260,7 @@ def test_what_lies_before_the_cut_is_not_learnt() -> None:
     place = np.s_[: 4 * 8]  # the inputs' weights come first in theta, and of them those of the labels to remember
     np.testing.assert_array_equal(network.theta.values[place], remembered[:4].ravel())
     for cut, heard in ((None, True), (5, True), (4, False), (1, False)):
-        network.cut = cut
+        network.change(cut=cut)
         _, gradient = LossIndex().differentiate(network, batch)
         assert bool(np.abs(gradient[place]).max() > 0) == heard
         assert np.abs(gradient).max() > 0

@@ -77,12 +77,8 @@ def test_a_search_and_an_evaluation_of_any_size_run_on_the_same_engine(monkeypat
     network, states = small_transformer(depth=16, heads=2), []
     monkeypatch.delitem(sys.modules, "dragoman.engines.numba", raising=False)
 
-    class Watched(type(network)):  # type: ignore[misc]
-        def encode(self, batch: Batch) -> Any:
-            states.append(state())
-            return super().encode(batch)
-
-    network.__class__ = Watched
+    encode = type(network).encode
+    monkeypatch.setattr(type(network), "encode", lambda self, batch: (states.append(state()), encode(self, batch))[1])
     decode(network, [[2, 5, 3]], Greedy(), 3, each=lambda write, batches: [_noted(states, write, b) for b in batches])
     assert states[0] == FAST
     assert state() == AS_BEFORE

@@ -22,7 +22,7 @@ def language_model(vocabulary: int = VOCABULARY, masked: bool = True) -> Languag
     settings = {"depth": DEPTH, "perceptron_depth": 8, "heads": 2, "layers": 2, "block": "pre"}
     model = LanguageModel(LanguageModelConfiguration(vocabulary=vocabulary, **settings), dtype=np.float64)
     for block in model.blocks:
-        block.self_attention.causal = masked
+        block.self_attention.change(causal=masked)
     scatter(model)
     return model
 

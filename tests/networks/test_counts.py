@@ -116,7 +116,7 @@ def test_the_books_blocks_and_its_63_millions() -> None:
 @pytest.mark.parametrize("block", ["post", "pre"])
 def test_a_network_counts_what_its_layers_count(block: str, tied: str) -> None:
     network = Transformer(configuration(block=block, tied=tied, layers=2))
-    parts = [part for value in vars(network).values() for part in (value if isinstance(value, list) else [value])]
+    parts = [part for value in vars(network).values() for part in (value if isinstance(value, tuple) else [value])]
     separate = count(*(part for part in parts if isinstance(part, Layer)))
     shared = {"none": 0, "output": 5 * 4, "all": 2 * 5 * 4}[tied]  # a tied table is reported by each of its users
     assert network.count() == separate - shared

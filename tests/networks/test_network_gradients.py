@@ -10,6 +10,7 @@ import pytest
 from dragoman.batch import Batch
 from dragoman.graph import Array, backpropagate, gradient_check
 from dragoman.graph.backpropagate import reverse_order
+from dragoman.graph.tensor import replace_value
 from dragoman.networks import (
     ClassTokenConfiguration,
     ClassTokenEncoder,
@@ -30,11 +31,11 @@ def directional_derivatives(network: Network, batch: Batch, directions: Array) -
     try:
         for direction in directions:
             for parameter, original in zip(network.parameters(), originals, strict=True):
-                parameter.value = original + 1j * STEP * network.theta.view(direction, parameter)
+                replace_value(parameter, original + 1j * STEP * network.theta.view(direction, parameter))
             found.append(float(np.imag(error_of(network, batch).value)) / STEP)
     finally:
         for parameter, original in zip(network.parameters(), originals, strict=True):
-            parameter.value = original
+            replace_value(parameter, original)
     return np.array(found)
 
 

@@ -51,7 +51,7 @@ def recall_errors(
 ) -> list[float]:
     """The error of each step of gradient descent; fewer, when a number became infinite."""
     network = Truncated(RecurrentNetworkConfiguration(inputs=2 * SYMBOLS + 1, units=UNITS, outputs=SYMBOLS), seed)
-    network.cut = cut
+    network.change(cut=cut)
     weights = value_of(network.hidden.forward[0].recurrent_weights)
     weights *= stretch
     watch = Errors()

@@ -101,19 +101,20 @@ class Path(NamedTuple):
         return "; ".join(reasons)
 
 
-def explain_path(network: Any, batch: Any = None) -> Path:
+def explain_path(network: Any, batch: Any = None, loss: Any = None) -> Path:
     """Which code trains a network and searches with it: programs and fused kernels, or one operation after the other.
 
     batch  of the kind that it reads; not needed for the networks of the tasks
+    loss   the LossIndex it is trained with; None: an error whose kernels are known, cross-entropy or squares
 
     This is what the network allows. A batch that needs too much memory still goes through the graph, and a method that
     kernels do not know (Sampling) goes step by step.
     """
-    training, decoding = _reasons(network, batch)
+    training, decoding = _reasons(network, batch, loss)
     return Path("graph" if training else "program", "step by step" if decoding else "fused", training, decoding)
 
 
-def _reasons(network: Any, batch: Any) -> tuple[str, str]:
+def _reasons(network: Any, batch: Any, loss: Any) -> tuple[str, str]:
     """(why the graph trains, why single steps decode); empty for the fast path."""
     engine = current_engine() if engine_chosen() else _wanted()
     if engine == "numba" and importlib.util.find_spec("numba") is None:
@@ -127,7 +128,7 @@ def _reasons(network: Any, batch: Any) -> tuple[str, str]:
 
     reader = reader_of(network)
     decoding = f"fused searches do not know {type(network).__name__}" if reader is None else reader.reason
-    return graph_reason(network, engine, batch), decoding
+    return graph_reason(network, engine, batch, loss), decoding
 
 
 def let_threads_sleep() -> None:

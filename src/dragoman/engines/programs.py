@@ -11,9 +11,9 @@ import math
 import random
 import threading
 import warnings
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
-from types import NoneType
+from types import MappingProxyType, NoneType
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -22,21 +22,15 @@ import numpy as np
 from dragoman import operations
 from dragoman.batch import Batch
 from dragoman.engines.comparison import compare
-from dragoman.engines.snapshots import (
-    Snapshot,
-    contents,
-    fields_of,
-    fingerprint,
-    is_constant,
-    is_known_by_fields,
-    layers_of,
-)
-from dragoman.engines.tracing import SYMBOLIC, BatchKind, SymbolicKey, Trace, explained, trace_network
+from dragoman.engines.constants import contents, fields_of, is_constant, is_known_by_fields
+from dragoman.engines.reads import Execution, Reads
+from dragoman.engines.tracing import BatchKind, SymbolicKey, Trace, explained, trace_network
 from dragoman.errors import DragomanWarning, ShapeError
-from dragoman.graph import Array, DeferredGradient, Parameter, TraceError, current_engine
+from dragoman.graph import Array, DeferredGradient, Parameter, Theta, TraceError, current_engine
 
 CONTEXT_OPTIONS = {"noise", "maps", "carried"}  # of layers.ForwardContext
 NOISES = NoneType, operations.DropoutKey
+READ_AGAIN = Parameter, Theta, np.ndarray  # may be changed in place: programs read them again for every batch
 MOST_READ = MOST_MADE = 32  # a network, or an error, that changes with every step is not traced again each time
 MOST_TRIES = 32
 NOTHING_TO_COMPARE = f"its first {MOST_TRIES} batches had no gradient to compare"
@@ -64,49 +58,56 @@ PROGRAM_ENGINES: dict[str, Engine] = {}
 
 
 class Programs:
-    """The programs of one network by kind of batch, and why there is none for some; read again when a layer changed.
+    """The programs of one network by kind of batch, and why there is none for some; made anew when something changed.
 
     reason  why there is none for any batch; empty if there may be
+    arrays  attributes of layers, by name: read again for every batch
     """
 
     def __init__(self, network: Any, times_read: int = 1) -> None:
         self.lock = threading.Lock()
         self.made: dict[Any, Made] = {}
-        self.parameters = {parameter.start: parameter for parameter in network.theta.parameters}
+        self.reads = Reads()
         self.times_read = times_read
-        self._flags = _flags(network)
-        self._snapshots = [Snapshot(name, layer) for name, layer in layers_of(network)]
+        self._version = network.theta.version
+        self._number = self._version.number
+        self.parameters = {parameter.start: parameter for parameter in network.theta.parameters}
+        self.arrays: dict[str, list[Array]] = {}
         self.reason = self._reason(network)
-        self.arrays: dict[str, list[Array]] = {}  # by the attributes of layers that hold them
-        for snapshot in self._snapshots:
-            self.arrays |= snapshot.arrays
-        if self.reason:  # what it refers to may refer to the network
-            self._snapshots, self.arrays = [], {}
-            self._fingerprint = fingerprint(network)
 
     def _reason(self, network: Any) -> str:
+        if not getattr(network, "sealed", False):
+            return "its layers are not sealed; end its constructor with self._bind()"
         if self.times_read > MOST_READ:
-            return f"its layers were changed {MOST_READ} times"
+            return f"it was changed {MOST_READ} times"
         if len(self.parameters) < len(network.theta.parameters):
             return "it has parameters without elements"
-        return next((snapshot.reason for snapshot in self._snapshots if snapshot.reason), "")
+        for name, value in _attributes_of(network):
+            if not _shows_changes(value):
+                return f"{name} is an object whose changes would go unnoticed"
+            self.arrays[name] = [part for part in contents(value) if isinstance(part, np.ndarray)]
+        return ""
 
     def unchanged(self, network: Any) -> bool:
-        """Whether no layer has been changed since it was read."""
-        if self._flags != _flags(network):
-            return False
-        if self.reason:
-            return self._fingerprint == fingerprint(network)
-        try:
-            return all(snapshot.holds() for snapshot in self._snapshots)
-        except Exception:  # an attribute is gone, became an array, or is being set by another thread
-            return False
+        """Whether nothing that its programs depend on has been changed since."""
+        version = network.theta.version
+        return version is self._version and version.number == self._number and self.reads.hold()
 
 
-def _flags(network: Any) -> tuple[Any, ...]:
-    """Which parameters are frozen, and the type and address of theta, which is the network's own."""
-    theta = network.theta
-    return type(network), id(theta), theta.values.dtype, *(parameter.frozen for parameter in theta.parameters)
+def _attributes_of(network: Any) -> Iterator[tuple[str, Any]]:
+    """The attributes of all layers of a network, with their names."""
+    for layer_name, layer in network.named_layers():
+        for name, value in vars(layer).items():
+            yield f"{layer_name}.{name}" if layer_name else name, value
+
+
+def _shows_changes(value: Any) -> bool:
+    """Whether what a sealed attribute holds is sealed too, cannot be changed in place, or is read for every batch."""
+    if isinstance(value, tuple | frozenset):
+        return all(map(_shows_changes, value))
+    if isinstance(value, MappingProxyType):
+        return all(map(_shows_changes, value.values()))
+    return isinstance(value, READ_AGAIN) or getattr(value, "sealed", False) is True or is_constant(value)
 
 
 _networks: WeakKeyDictionary[Any, Programs] = WeakKeyDictionary()
@@ -137,7 +138,7 @@ def differentiate(
         return None
     if vars(context).keys() != CONTEXT_OPTIONS or context.maps is not None or type(context.noise) not in NOISES:
         return None
-    if not is_known_by_fields(error_function) or not is_constant(error_function):
+    if _error_reason(error_function):
         return None
     programs = programs_of(network)
     if programs.reason:
@@ -152,6 +153,13 @@ def differentiate(
     error, hits = run.forward()
     parameters = programs.parameters
     return error, hits, ((parameters[start], delta) for start, delta in run.derivatives())
+
+
+def _error_reason(error: Any) -> str:
+    """Why no program is made for an error; empty if there may be one."""
+    if not is_known_by_fields(error):
+        return f"{type(error).__name__} is no frozen dataclass, so its changes would go unnoticed"
+    return "" if is_constant(error) else f"{type(error).__name__} has a field whose changes would go unnoticed"
 
 
 def _can_be_kept(network: Any) -> bool:
@@ -206,51 +214,44 @@ def _program(training_pass: TrainingPass, error_function: Any) -> Any:
             if found is None and len(made) >= MOST_MADE:
                 return None
             if found is None:
-                found = _make(training_pass, kind)
+                found = _make(training_pass, kind, error_function)
             if not (found.verified or found.reason):
                 found = _verify(training_pass, found)
             made[key] = found
     return found.program if found.verified else None
 
 
-def _make(training_pass: TrainingPass, kind: BatchKind) -> Made:
+def _make(training_pass: TrainingPass, kind: BatchKind, error_function: Any) -> Made:
+    engine, _, forward, network, _, context, total = training_pass
     try:
-        divided = training_pass.total is not None
-        return Made(
-            training_pass.engine.make(
-                _trace(
-                    training_pass.engine,
-                    training_pass.forward,
-                    training_pass.network,
-                    kind,
-                    training_pass.context,
-                    divided,
-                )
-            )
-        )
+        return Made(engine.make(_trace(engine, forward, error_function, network, kind, context, total is not None)))
     except Exception as exception:  # a network may do anything with symbols; if something is wrong, the graph says what
         return Made(reason=explained(exception))
 
 
-def _trace(engine: Engine, forward: Forward, network: Any, kind: BatchKind, context: Any, divided: bool) -> Trace:
+def _trace(
+    engine: Engine, forward: Forward, error_function: Any, network: Any, kind: BatchKind, context: Any, divided: bool
+) -> Trace:
     """The trace of a network; raises TraceError if the network seems to depend on more than what is traced."""
-    arrays = programs_of(network).arrays
+    programs = programs_of(network)
+    arrays = {name: each for name, each in programs.arrays.items() if each}
     known = [array for each in arrays.values() for array in each]
-    drawn = _random_state()
-    attributes = [(name, vars(layer), dict(vars(layer))) for name, layer in layers_of(network)]
-    try:
+    before = [array.copy() for array in known]
+    drawn, execution = _random_state(), Execution()
+    with execution.noted():
         trace = trace_network(engine.kernels, known, forward, network, kind, context, divided)
-    finally:
-        kept = [name for each in attributes for name in _forget_symbols(*each)]
-    if kept:
-        raise TraceError(f"it keeps {kept[0]}, which it computes")
     if drawn != _random_state():
         raise TraceError("it draws random numbers that are not those of the step")
+    used = [getattr(forward, "__self__", forward), error_function, context]
+    used += [part for _, layer in network.named_layers() for part in (layer, *vars(layer).values())]
+    programs.reads.add(execution, used)
     unread = [
         name for name, each in arrays.items() if any(array.size and id(array) not in trace.read for array in each)
     ]
     if unread:
         raise TraceError(f"{unread[0]} is an array that no operation reads, so its values may decide something else")
+    if not all(map(np.array_equal, known, before)):
+        raise TraceError("it changes an array among its attributes")
     return trace
 
 
@@ -258,17 +259,6 @@ def _random_state() -> Any:
     """Of the generators that a network may draw from without holding one."""
     _, keys, *rest = np.random.get_state(legacy=True)  # noqa: NPY002
     return random.getstate(), np.asarray(keys).tobytes(), rest
-
-
-def _forget_symbols(prefix: str, attributes: dict[str, Any], before: dict[str, Any]) -> list[str]:
-    """Give attributes the values back that they had before symbols were put there; returns their names."""
-    kept = [name for name, value in dict(attributes).items() if any(isinstance(x, SYMBOLIC) for x in contents(value))]
-    for name in kept:
-        if name in before:
-            attributes[name] = before[name]
-        else:
-            del attributes[name]
-    return [prefix + name for name in kept]
 
 
 def _verify(training_pass: TrainingPass, made: Made) -> Made:
@@ -295,19 +285,21 @@ class _Context:
         return self.noise.dropout(rate, site, first_row)
 
 
-def graph_reason(network: Any, engine: str, batch: Any = None) -> str:
+def graph_reason(network: Any, engine: str, batch: Any = None, loss: Any = None) -> str:
     """Why a network is trained through the graph, and where that is decided; empty if a program trains it.
 
     batch  of the kind that it reads; None: labels, pairs or real rows are tried
-
-    This is what the network allows, with an error whose kernels are known: cross-entropy, or squares.
+    loss   None: an error whose kernels are known, cross-entropy or squares
     """
     if not _can_be_kept(network):
         return "it has no hash, so its programs cannot be found again"
     programs_engine = PROGRAM_ENGINES[engine]
     reason = programs_engine.reason(network) or programs_of(network).reason
+    if not reason and loss is not None:
+        reason = loss.graph_reason or _error_reason(loss.error)
     if reason:
         return reason
+    forward, error = (_some_error, None) if loss is None else (loss.error_and_hits, loss.error)
     inputs = getattr(getattr(network, "configuration", None), "inputs", None)
     usual = [BatchKind(), BatchKind(source=BatchKind(target_shape=None, weighted=False))]
     if inputs:
@@ -315,7 +307,7 @@ def graph_reason(network: Any, engine: str, batch: Any = None) -> str:
     context = _Context(SymbolicKey())
     for kind in usual if batch is None else (BatchKind.of(batch),):
         try:
-            programs_engine.make(_trace(programs_engine, _some_error, network, kind, context, divided=False))
+            programs_engine.make(_trace(programs_engine, forward, error, network, kind, context, divided=False))
         except ShapeError:  # such a network reads other batches
             continue
         except Exception as exception:

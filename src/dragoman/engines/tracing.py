@@ -11,7 +11,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from dragoman.engines.snapshots import is_constant
+from dragoman.engines.constants import is_constant
+from dragoman.engines.reads import LOWER_PACKAGES
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Array, Parameter, Tensor
 from dragoman.graph.backpropagate import reverse_order
@@ -19,7 +20,6 @@ from dragoman.graph.symbol import Size, Symbol, TraceError
 
 REAL, INTEGER = np.dtype(np.float32), np.dtype(np.int64)
 SEQUENCES = Size.of("sequences")
-LOWER_PACKAGES = ("dragoman.engines", "dragoman.graph", "dragoman.operations")  # of networks and layers
 
 
 class SymbolicDropout(NamedTuple):

@@ -18,7 +18,6 @@ import numpy as np
 from dragoman.batch import END
 from dragoman.engines import transformer_spec as columns
 from dragoman.engines.activations import CODES, IN_LINEAR
-from dragoman.engines.snapshots import Snapshot
 from dragoman.engines.transformer_spec import ModelSpec
 from dragoman.graph import Array, Parameter
 
@@ -115,9 +114,8 @@ NETWORK = LayerType(
         "decoder_normalization",
         "output",
     ),
-    free=("configuration", "theta", "plain"),
+    free=("configuration", "theta"),
 )
-CACHES = ("_fixed", "plain")  # of a layer: what they hold follows from the rest
 
 
 class Reader:
@@ -127,19 +125,16 @@ class Reader:
     """
 
     def __init__(self, network: Any) -> None:
-        self._snapshots: list[Snapshot] = []
+        self._version = network.theta.version.number
         self.reason = self._examine(network)
         if self.reason:
             return
         self.ends, self.encoders, self.decoders = _starts(network)
         self._spec = _settings(network)
 
-    def unchanged(self) -> bool:
+    def unchanged(self, network: Any) -> bool:
         """Whether no layer has been changed since it was read."""
-        try:
-            return all(snapshot.holds() for snapshot in self._snapshots)
-        except (KeyError, ValueError):  # an attribute is gone, or became an array
-            return False
+        return bool(network.theta.version.number == self._version)
 
     def spec(self, network: Any, source_length: int, reference_length: int) -> ModelSpec:
         """The network with the positions of sources and references of some length."""
@@ -182,7 +177,6 @@ class Reader:
         for attribute in attributes:
             if attribute not in known:
                 return f"the kernels do not know {_joined(name, attribute)}"
-        self._snapshots.append(Snapshot(name, layer, CACHES))
         for attribute in (*kind.parameters, *kind.optional):
             parameter = attributes.get(attribute)
             if parameter is None and attribute in kind.optional:
@@ -203,7 +197,7 @@ def reader_of(network: Any) -> Reader | None:
     if _name_of(network) != TRANSFORMER:
         return None
     reader = _readers.get(network)
-    if reader is None or not reader.unchanged():
+    if reader is None or not reader.unchanged(network):
         reader = _readers[network] = Reader(network)
     return reader
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from dragoman.errors import GradientError
 from dragoman.graph.backpropagate import backpropagate
-from dragoman.graph.tensor import Array, Parameter, Tensor, value_of
+from dragoman.graph.tensor import Array, Parameter, Tensor, replace_value, value_of
 
 DIFFERENCE_STEP = 1e-6
 COMPLEX_STEP = 1e-200
@@ -153,11 +153,11 @@ def gradient_check(
     originals = [tensor.value for tensor in tensors]
     try:
         for tensor in tensors:
-            tensor.value = tensor.value.astype(np.float64)
+            replace_value(tensor, tensor.value.astype(np.float64))
         return _check(function, leaves, options, tensors, labels, analytic, seed)
     finally:
         for tensor, original in zip(tensors, originals, strict=True):
-            tensor.value = original
+            replace_value(tensor, original)
 
 
 def _check(
@@ -242,7 +242,7 @@ def complex_step(scalar: Callable[[], Any], tensor: Tensor) -> Array:
         with warnings.catch_warnings():
             warnings.simplefilter("error", np.exceptions.ComplexWarning)
             for index in np.ndindex(original.shape):
-                tensor.value = original.astype(np.complex128)
+                replace_value(tensor, original.astype(np.complex128))
                 tensor.value[index] += 1j * COMPLEX_STEP
                 reference[index] = np.imag(scalar()) / COMPLEX_STEP
     except np.exceptions.ComplexWarning as warning:
@@ -251,7 +251,7 @@ def complex_step(scalar: Callable[[], Any], tensor: Tensor) -> Array:
             "cannot judge it; keep the type of the input (np.empty_like(x), x.dtype), or pass analytic=False"
         ) from warning
     finally:
-        tensor.value = original
+        replace_value(tensor, original)
     return reference
 
 
@@ -269,7 +269,7 @@ def measured_differences(
         for index in np.ndindex(original.shape):
             pair = []
             for sign in (1.0, -1.0):
-                tensor.value = original.copy()
+                replace_value(tensor, original.copy())
                 tensor.value[index] += sign * step
                 pair.append(evaluate())
             changes = [after - before for after, before in zip(*pair, strict=True)]
@@ -277,7 +277,7 @@ def measured_differences(
             touched = sum(float(np.abs(y[change != 0]).sum()) for y, change in zip(pair[0], changes, strict=True))
             noise = max(noise, 2 * precision * touched / step)
     finally:
-        tensor.value = original
+        replace_value(tensor, original)
     return reference, noise
 
 

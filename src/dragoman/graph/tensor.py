@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dragoman.errors import GraphError, ShapeError
 
 Array: TypeAlias = NDArray[Any]
 Backward: TypeAlias = Callable[..., Any]
@@ -128,20 +130,70 @@ class Tensor:
         return _operators().negative(self)
 
 
+class Version:
+    """Counts the changes of a bound network besides the values of its parameters: what was read before is out of date.
+
+    It refers to nothing, so that parameters and layers can share one without keeping the network alive.
+    """
+
+    __slots__ = ("number",)
+
+    def __init__(self) -> None:
+        self.number = 0
+
+    def increase(self) -> None:
+        self.number += 1
+
+
 class Parameter(Tensor):
     """A leaf that training changes. Its value becomes a view of the flat vector theta (3.1.1).
 
     `parts` names equal blocks of the last axis when several published parameters live in one matrix, so that they
     take one matrix product: the query, key and value weights of an attention layer.
+
+    Once it is bound to theta, a value that is set is written into theta, and freezing it raises the version.
     """
 
-    __slots__ = ("frozen", "parts", "slot")
+    __slots__ = ("frozen", "parts", "slot", "version")
 
     def __init__(self, value: Array, parts: tuple[str, ...] = ()) -> None:
+        self.version: Version | None = None
         super().__init__(value)
         self.parts = parts
         self.frozen = False
         self.slot: slice | None = None
+
+    if not TYPE_CHECKING:
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            bound = getattr(self, "version", None)
+            if name == "value" and bound is not None and value is not self.value:
+                if np.shape(value) != self.value.shape or np.iscomplexobj(value):
+                    raise ShapeError(
+                        f"{self!r} belongs to a network's theta; expected real values of its shape, got "
+                        f"{np.asarray(value).dtype} values of shape {np.shape(value)}"
+                    )
+                self.value[...] = value
+                return
+            super().__setattr__(name, value)
+            if name == "frozen" and bound is not None:
+                bound.increase()
+
+    def bind(self, start: int, values: Array, version: Version) -> None:
+        """Become a view of theta's values, beginning at `start`."""
+        if self.slot is not None:
+            raise GraphError(f"{self!r} already belongs to another network's theta; build it anew for this one")
+        stop = start + self.value.size
+        values[start:stop] = self.value.ravel()
+        self.slot = slice(start, stop)
+        self.value = values[start:stop].reshape(self.value.shape)
+        self.version = version
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        """Copy the values; the copy belongs to no theta."""
+        twin = memo[id(self)] = Parameter(self.value.copy(), self.parts)
+        twin.frozen = self.frozen
+        return twin
 
     @property
     def wants_gradient(self) -> bool:
@@ -164,6 +216,11 @@ class Parameter(Tensor):
         prefix = name[: name.rfind(".") + 1]
         views = np.split(value, len(self.parts), axis=-1)
         return [(prefix + part, view) for part, view in zip(self.parts, views, strict=True)]
+
+
+def replace_value(tensor: Tensor, value: Array) -> None:
+    """Let a tensor hold another array for a while, also a parameter of a bound network (gradient checks)."""
+    vars(Tensor)["value"].__set__(tensor, value)
 
 
 Value: TypeAlias = Tensor | Array

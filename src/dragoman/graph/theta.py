@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dragoman.errors import GraphError, ShapeError
-from dragoman.graph.tensor import Array, Parameter
+from dragoman.errors import ShapeError
+from dragoman.graph.tensor import Array, Parameter, Version
 
 
 class Theta:
@@ -15,6 +15,8 @@ class Theta:
 
     Gradients and optimizer moments have the same layout, so an update is one sweep and a norm is one sum.
     A parameter used in two places (a tied table) has one slot.
+
+    version  counts what changes besides the values: parameters frozen, settings of layers
     """
 
     def __init__(self, parameters: Sequence[Parameter]) -> None:
@@ -24,17 +26,11 @@ class Theta:
         if len(dtypes) > 1:
             raise ShapeError(f"the parameters of a network share one type, got {', '.join(map(str, dtypes))}")
         self.values: Array = np.empty(total, dtypes.pop())
+        self.version = Version()
         start = 0
         for parameter in self.parameters:
-            if parameter.slot is not None:
-                raise GraphError(
-                    f"{parameter!r} already belongs to another network's theta; build it anew for this one"
-                )
-            stop = start + parameter.value.size
-            self.values[start:stop] = parameter.value.ravel()
-            parameter.slot = slice(start, stop)
-            parameter.value = self.values[start:stop].reshape(parameter.value.shape)
-            start = stop
+            parameter.bind(start, self.values, self.version)
+            start += parameter.value.size
 
     def __len__(self) -> int:
         return self.values.size

@@ -55,7 +55,7 @@ class ConvolutionStack(Layer):
     """Convolutions with ReLU, each followed by the maximum over 2 x 2 pixels."""
 
     def __init__(self, channels: int, filters: Sequence[int], size: int, initial: Initializer) -> None:
-        self.convolutions = [Convolution(size, a, b, initial) for a, b in itertools.pairwise((channels, *filters))]
+        self.convolutions = tuple(Convolution(size, a, b, initial) for a, b in itertools.pairwise((channels, *filters)))
 
     def __call__(self, x: Value) -> Value:
         """x [B, H, W, C] -> [B, H / 2^n, W / 2^n, k], sides rounded down"""

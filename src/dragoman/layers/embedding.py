@@ -136,7 +136,7 @@ class Positioned(Layer):
                 )
         elif needed > len(fixed) and len(fixed):
             fixed = _fixed_table(self.positions, 2 * needed, self.depth, self.position_depth, np.dtype(fixed.dtype))
-            self._fixed = fixed
+            self.change(_fixed=fixed)
         return fixed
 
 

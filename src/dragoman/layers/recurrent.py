@@ -118,8 +118,8 @@ class Recurrent(Layer):
     ) -> None:
         directions = 2 if bidirectional else 1
         widths = [inputs] + [units * directions] * (layers - 1)
-        self.forward = [Cell(kind, width, units, initial, activation) for width in widths]
-        self.backward = [Cell(kind, width, units, initial, activation, True) for width in widths if bidirectional]
+        self.forward = tuple(Cell(kind, width, units, initial, activation) for width in widths)
+        self.backward = tuple(Cell(kind, width, units, initial, activation, True) for width in widths if bidirectional)
         self.units = units * directions
         self.dropout = dropout
         self.sites = tuple(islice(sites or count(), layers - 1))

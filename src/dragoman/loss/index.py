@@ -174,6 +174,11 @@ class LossIndex:
     error: Error = CrossEntropy()
     regularization: Regularization | None = None
 
+    @property
+    def graph_reason(self) -> str:
+        """Why no program can compute it; empty if one may."""
+        return "" if type(self) is LossIndex else f"{type(self).__name__} extends LossIndex and may compute anything"
+
     def evaluate(self, network: Differentiable, batch: Batch, run: ForwardContext | None = None) -> Loss:
         """The loss of a batch, nothing recorded and nothing dropped."""
         with fast_compute():
@@ -201,7 +206,7 @@ class LossIndex:
         """Error and hits; the gradient is pushed to `share`. For a shard, `total` is the weight of the whole batch."""
         run = run or ForwardContext()
         found = None
-        if type(self) is LossIndex:  # another class may compute anything
+        if not self.graph_reason:
             found = programs.differentiate(self.error_and_hits, self.error, network, batch, run, total)
         if found is not None:
             share.push_all(found[2])

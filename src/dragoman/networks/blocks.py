@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol, Self, TypeVar
 
@@ -248,11 +248,12 @@ def new_normalization(c: BlockSettings, initial: Initializer, sites: itertools.c
 B = TypeVar("B", EncoderBlock, DecoderBlock)
 
 
-def one_bias(blocks: list[B]) -> list[B]:
+def one_bias(blocks: Iterable[B]) -> tuple[B, ...]:
     """The layers of a stack share the bias of relative positions, as those of T5 do: what others know to serve."""
-    for block in blocks:
-        block.self_attention.distance_bias = blocks[0].self_attention.distance_bias
-    return blocks
+    first, *others = blocks
+    for block in others:
+        block.self_attention.distance_bias = first.self_attention.distance_bias
+    return first, *others
 
 
 def finish(normalization: Normalization | None, stream: Stream, run: ForwardContext, first_row: int) -> Value:

@@ -72,7 +72,7 @@ class Encoder(StepwiseEncoder):
         elif c.inputs is not None:
             self.embedding = new_row_embedding(c, c.inputs, initial, sites)
         self.class_token = Parameter(initial.normal(1, c.depth, 1.0)[0]) if c.pooling == "class_token" else None
-        self.blocks = one_bias([EncoderBlock(c, initial, sites, c.causal) for _ in range(c.layers)])
+        self.blocks = one_bias(EncoderBlock(c, initial, sites, c.causal) for _ in range(c.layers))
         self.normalization = new_normalization(c, initial, sites) if c.block == "pre" else None
         self.pooling = Pooling(c.pooling, c.depth, initial)
         self.output = Perceptron(c.depth, c.outputs, initial, c.output_activation)

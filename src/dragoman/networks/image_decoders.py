@@ -111,7 +111,7 @@ class PatchTransformer(TransformerDecoder):
         self.patch_embedding = new_row_embedding(seen, c.inputs, initial, sites)
         table: Any = self.patch_embedding.position_table
         value_of(table)[...] *= c.depth**0.5  # rows of standardized pixels are large, and would hide small positions
-        self.encoder = one_bias([EncoderBlock(seen, initial, sites) for _ in range(c.layers)])
+        self.encoder = one_bias(EncoderBlock(seen, initial, sites) for _ in range(c.layers))
         self.encoder_normalization = new_normalization(seen, initial, sites) if c.block == "pre" else None
         self._build_decoder(c, initial, sites)
         self._bind()
@@ -199,7 +199,7 @@ class ConvolutionalDecoder(RecurrentDecoder):
         check_memory(c.count(), dtype)
         initial, sites = Initializer(seed, dtype), itertools.count()
         self.encoder = ConvolutionStack(c.channels, c.filters, c.window, initial)
-        self.first_state = [Perceptron(c.flat, c.units, initial, "tanh") for _ in range(c.states)]
+        self.first_state = tuple(Perceptron(c.flat, c.units, initial, "tanh") for _ in range(c.states))
         self._build_decoder(initial, sites)
         self._bind()
 

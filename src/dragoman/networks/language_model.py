@@ -71,7 +71,7 @@ class LanguageModel(Network):
         check_memory(c.count(), dtype, constants=c.constants())
         initial, sites = Initializer(seed, dtype), itertools.count()
         self.embedding = new_embedding(c, c.vocabulary, initial, sites)
-        self.blocks = one_bias([EncoderBlock(c, initial, sites, causal=True) for _ in range(c.layers)])
+        self.blocks = one_bias(EncoderBlock(c, initial, sites, causal=True) for _ in range(c.layers))
         self.normalization = new_normalization(c, initial, sites) if c.block == "pre" else None
         table = self.embedding.table if c.tied == "output" else None
         self.output = Perceptron(c.depth, c.vocabulary, initial, table=table)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from functools import cached_property
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -14,6 +12,7 @@ from dragoman.batch import Batch
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Parameter, Theta, Value
 from dragoman.layers import ForwardContext, Layer
+from dragoman.layers.layer import hidden_parameters
 
 
 class Configuration(BaseModel):
@@ -41,32 +40,49 @@ def _readable(name: str, error: ValidationError) -> str:
 class Network(Layer, ABC):
     """Layers wired into one function of a batch, y(x; theta) (Definition 3.1)."""
 
+    __slots__ = ("_plain",)
+    _plain: tuple[int, Self | None]
     theta: Theta
+
+    def __new__(cls, *_: Any, **__: Any) -> Self:
+        network = super().__new__(cls)
+        object.__setattr__(network, "_plain", (0, None))
+        return network
 
     @abstractmethod
     def __call__(self, batch: Batch, run: ForwardContext | None = None) -> Value:
         """Compute the outputs for a batch; recorded if parameters want gradients."""
 
     def _bind(self) -> None:
-        """Place all parameters in theta; called at the end of a constructor."""
+        """Place all parameters in theta and fix all attributes; called at the end of a constructor."""
+        named = [name for name, _ in self.named_arrays()]
+        twice = sorted({name for name in named if named.count(name) > 1})
+        if twice:
+            raise ConfigurationError(f"two parameters of {type(self).__name__} have the name '{twice[0]}'")
+        for name, parameter in hidden_parameters(self):
+            raise ConfigurationError(
+                f"{type(self).__name__}.{name} holds {parameter!r} where no parameter is looked for, so it would not "
+                "be trained or saved; keep layers and parameters in attributes, lists, tuples or dictionaries"
+            )
         self.theta = Theta(self.parameters())
+        self.seal(self.theta.version)
 
-    @cached_property
+    @property
     def plain(self) -> Self:
         """This network on the same memory without gradients, for prediction and decoding."""
-        return self.without_gradient()
+        number, twin = self._plain
+        if twin is None or number != self.theta.version.number:
+            number, twin = self.theta.version.number, self.without_gradient()
+            object.__setattr__(self, "_plain", (number, twin))
+        return twin
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         """Copy the network, with its own theta."""
-        twin = copy.copy(self)
-        memo[id(self)] = twin
-        for name, attribute in vars(self).items():
-            if name not in ("theta", "plain"):
-                setattr(twin, name, copy.deepcopy(attribute, memo))
-        twin.__dict__.pop("plain", None)
-        for parameter in twin.parameters():
-            parameter.slot = None
-        twin._bind()
+        memo.setdefault(id(self.theta), None)  # made anew from the copied parameters
+        twin = super().__deepcopy__(memo)
+        if twin.theta is None:
+            twin._bind()
+            memo[id(self.theta)] = twin.theta
         return twin
 
     def freeze(self, *prefixes: str) -> None:

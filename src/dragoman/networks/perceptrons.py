@@ -36,10 +36,10 @@ class Perceptrons(Network):
     def __init__(self, configuration: PerceptronsConfiguration, seed: int = 0, dtype: Any = np.float32) -> None:
         c = self.configuration = configuration
         initial, last = Initializer(seed, dtype), len(c.depths) - 2
-        self.layers = [
+        self.layers = tuple(
             Perceptron(inputs, outputs, initial, c.output_activation if i == last else c.activation)
             for i, (inputs, outputs) in enumerate(itertools.pairwise(c.depths))
-        ]
+        )
         self._bind()
 
     def __call__(self, batch: Batch, run: ForwardContext | None = None) -> Value:

@@ -93,9 +93,9 @@ class TransformerDecoder(Network):
     """
 
     configuration: Any
-    encoder: list[EncoderBlock]
+    encoder: tuple[EncoderBlock, ...]
     reference_embedding: Embedding
-    decoder: list[DecoderBlock]
+    decoder: tuple[DecoderBlock, ...]
     decoder_normalization: Normalization | None
     output: Perceptron
 
@@ -107,7 +107,7 @@ class TransformerDecoder(Network):
         self, c: Any, initial: Initializer, sites: itertools.count[int], shared: Value | None = None
     ) -> None:
         self.reference_embedding = new_embedding(c, c.target_vocabulary, initial, sites, shared)
-        self.decoder = one_bias([DecoderBlock(c, initial, sites) for _ in range(c.layers)])
+        self.decoder = one_bias(DecoderBlock(c, initial, sites) for _ in range(c.layers))
         self.decoder_normalization = new_normalization(c, initial, sites) if c.block == "pre" else None
         table = None if c.tied == "none" else self.reference_embedding.table
         self.output = Perceptron(c.depth, c.target_vocabulary, initial, table=table)
@@ -197,7 +197,7 @@ class Transformer(TransformerDecoder):
         initial, sites = Initializer(seed, dtype), itertools.count()
         self.configuration = c
         self.source_embedding = new_embedding(c, c.source_vocabulary, initial, sites)
-        self.encoder = one_bias([EncoderBlock(c, initial, sites) for _ in range(c.layers)])
+        self.encoder = one_bias(EncoderBlock(c, initial, sites) for _ in range(c.layers))
         self.encoder_normalization = new_normalization(c, initial, sites) if c.block == "pre" else None
         self._build_decoder(c, initial, sites, self.source_embedding.table if c.tied == "all" else None)
         self._bind()

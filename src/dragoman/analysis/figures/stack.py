@@ -39,7 +39,7 @@ def stack_diagram(network: Network) -> Diagram:
             boxes.add(Part("embedding", _title(name), " × ".join(f"{n:,}" for n in attribute.value.shape)))
         elif isinstance(attribute, Layer):
             boxes.add(describe(name, attribute))
-        elif isinstance(attribute, list) and attribute and all(isinstance(item, Layer) for item in attribute):
+        elif isinstance(attribute, tuple) and attribute and all(isinstance(item, Layer) for item in attribute):
             boxes.add_list(name, attribute)
     names = [diagram.box(f"0.{row}", 0, row, part) for row, part in enumerate(boxes.parts)]
     diagram.chain(*names)
@@ -64,7 +64,7 @@ class _Column:
         if part is not None:
             self.parts.append(part)
 
-    def add_list(self, name: str, layers: list[Any]) -> None:
+    def add_list(self, name: str, layers: tuple[Any, ...]) -> None:
         if not isinstance(layers[0], Block):
             for i, layer in enumerate(layers):
                 self.add(describe(f"{name} {i + 1}", layer))

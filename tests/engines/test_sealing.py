@@ -1,0 +1,262 @@
+"""What Python code reads while a network is traced is constant, or compared before each use, or read by the graph."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from dragoman import Transformer
+from dragoman.layers import Perceptron
+from dragoman.operations import add
+from tests.engines.test_program_limits import check_equal, network_of, reason_of
+from tests.engines.test_programs import INDEX, batch, by_program
+
+THIS = sys.modules[__name__]
+DOUBLED = False
+SWITCHES = [False]
+switches = ModuleType("switches")
+inner = ModuleType("switches.inner")
+
+
+class Switch:
+    on = False
+    holders: ClassVar[list[bool]] = [False]
+
+    @staticmethod
+    def decide() -> bool:
+        return False
+
+    @property
+    def value(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """Its fields are constants, but not its class."""
+
+    def doubled(self) -> bool:
+        return False
+
+
+def helper(x: Any) -> Any:
+    return x
+
+
+def other_helper(x: Any) -> Any:
+    return add(x, x)
+
+
+def chosen(x: Any, on: bool = False) -> Any:
+    return add(x, x) if on else x
+
+
+def chosen_by_name(x: Any, *, on: bool = False) -> Any:
+    return add(x, x) if on else x
+
+
+def chosen_by_list(x: Any, on: list[bool] = SWITCHES) -> Any:
+    return add(x, x) if on[0] else x
+
+
+def closed(on: bool) -> tuple[Callable[[Any], Any], Callable[[], None]]:
+    def choose(x: Any) -> Any:
+        return add(x, x) if on else x
+
+    def turn_on() -> None:
+        nonlocal on
+        on = True
+
+    return choose, turn_on
+
+
+closure, turn_on = closed(False)
+COUNT = 0
+
+
+def counting(self: Any, x: Any, batch: Any) -> Any:
+    global COUNT
+    COUNT += 1
+    return add(x, x) if COUNT > 1 else x
+
+
+def remembering(self: Any, x: Any, batch: Any) -> Any:
+    Switch.on = not Switch.on
+    return add(x, x) if Switch.on else x
+
+
+def through_items(self: Any, x: Any, batch: Any) -> Any:
+    return add(x, x) if globals()["DOUBLED"] else x
+
+
+def importing(self: Any, x: Any, batch: Any) -> Any:
+    from tests.engines.test_sealing import SWITCHES as found
+
+    return add(x, x) if found[0] else x
+
+
+def double(self: Any, x: Any, batch: Any = None) -> Any:
+    return add(x, x)
+
+
+def doubled_perceptron(self: Any, x: Any, compute: Any = Perceptron.__call__) -> Any:
+    return double(self, compute(self, x))
+
+
+def doubled_encoding(self: Any, *given: Any) -> Any:
+    memory, source = Transformer._encode(self, *given)
+    return add(memory, memory), source
+
+
+# what a network does with its rows, what changes later, and why the graph trains it
+CASES: dict[str, tuple[Any, Callable[[pytest.MonkeyPatch, Any], Any], str]] = {
+    "a global number": (
+        lambda self, x, batch: add(x, x) if DOUBLED else x,
+        lambda patch, network: patch.setattr(THIS, "DOUBLED", True),
+        "",
+    ),
+    "a global function": (
+        lambda self, x, batch: helper(x),
+        lambda patch, network: patch.setattr(THIS, "helper", other_helper),
+        "",
+    ),
+    "the code of a function": (
+        lambda self, x, batch: helper(x),
+        lambda patch, network: patch.setattr(helper, "__code__", other_helper.__code__),
+        "",
+    ),
+    "a global that hides a builtin": (
+        lambda self, x, batch: add(x, x) if max(1, 2) == 0 else x,
+        lambda patch, network: patch.setattr(THIS, "max", lambda *_: 0, raising=False),
+        "",
+    ),
+    "a default value": (
+        lambda self, x, batch: chosen(x),
+        lambda patch, network: patch.setattr(chosen, "__defaults__", (True,)),
+        "",
+    ),
+    "a default value by name": (
+        lambda self, x, batch: chosen_by_name(x),
+        lambda patch, network: patch.setattr(chosen_by_name, "__kwdefaults__", {"on": True}),
+        "",
+    ),
+    "an attribute of a module in a module": (
+        lambda self, x, batch: add(x, x) if switches.inner.on else x,
+        lambda patch, network: patch.setattr(inner, "on", True),
+        "",
+    ),
+    "an attribute of a module by its name": (
+        lambda self, x, batch: add(x, x) if getattr(inner, "on") else x,  # noqa: B009
+        lambda patch, network: patch.setattr(inner, "on", True),
+        "",
+    ),
+    "an attribute of a global class": (
+        lambda self, x, batch: add(x, x) if Switch.on else x,
+        lambda patch, network: patch.setattr(Switch, "on", True),
+        "",
+    ),
+    "a function of a global class": (
+        lambda self, x, batch: add(x, x) if Switch.decide() else x,
+        lambda patch, network: patch.setattr(Switch, "decide", staticmethod(lambda: True)),
+        "",
+    ),
+    "a property": (
+        lambda self, x, batch: add(x, x) if Switch().value else x,
+        lambda patch, network: patch.setattr(Switch, "value", property(lambda self: True)),
+        "",
+    ),
+    "a method of the network": (
+        lambda self, x, batch: x,
+        lambda patch, network: patch.setattr(type(network), "change", double),
+        "",
+    ),
+    "a method added to the network's class": (
+        lambda self, x, batch: x,
+        lambda patch, network: patch.setattr(type(network), "_encode", doubled_encoding, raising=False),
+        "",
+    ),
+    "a method of a layer": (
+        lambda self, x, batch: x,
+        lambda patch, network: patch.setattr(Perceptron, "__call__", doubled_perceptron),
+        "",
+    ),
+    "a method of the class of a constant": (
+        lambda self, x, batch: add(x, x) if self.own.doubled() else x,
+        lambda patch, network: patch.setattr(Fixed, "doubled", lambda self: True),
+        "",
+    ),
+    "a global list": (
+        lambda self, x, batch: add(x, x) if SWITCHES[0] else x,
+        lambda patch, network: SWITCHES.__setitem__(0, True),
+        "the global 'SWITCHES' may change",
+    ),
+    "a list as a default value": (
+        lambda self, x, batch: chosen_by_list(x),
+        lambda patch, network: SWITCHES.__setitem__(0, True),
+        "chosen_by_list: a default value may change",
+    ),
+    "a list in a class": (
+        lambda self, x, batch: add(x, x) if Switch.holders[0] else x,
+        lambda patch, network: Switch.holders.__setitem__(0, True),
+        "Switch: the class attribute 'holders' may change",
+    ),
+    "a variable of an enclosing function": (
+        lambda self, x, batch: closure(x),
+        lambda patch, network: turn_on(),
+        "closed.<locals>.choose: 'on', a variable of an enclosing function, may change",
+    ),
+    "globals()": (
+        through_items,
+        lambda patch, network: patch.setattr(THIS, "DOUBLED", True),
+        "the global 'globals' may change",
+    ),
+    "a generator of its own": (
+        lambda self, x, batch: add(x, x) if np.random.default_rng(int(DOUBLED)).random() < 0.6 else x,
+        lambda patch, network: patch.setattr(THIS, "DOUBLED", True),
+        "numpy.random",
+    ),
+}
+
+
+@pytest.fixture(autouse=True)
+def switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (switches, inner):
+        monkeypatch.setattr(module, "on", False, raising=False)
+    monkeypatch.setattr(switches, "inner", inner, raising=False)
+    monkeypatch.setattr(THIS, "COUNT", 0)
+    monkeypatch.setattr(Switch, "on", False)
+    SWITCHES[0] = Switch.holders[0] = False
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_changes_after_a_step_is_honoured(numba: None, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    compute, change, reason = CASES[name]
+    network, pairs = network_of(compute, own=Fixed()), batch()
+    before = INDEX.differentiate(network, pairs)[0].error
+    assert bool(reason) == bool(reason_of(network))
+    assert reason in reason_of(network)
+    change(monkeypatch, network)
+    check_equal(network, pairs)
+    assert INDEX.differentiate(network, pairs)[0].error != before
+
+
+@pytest.mark.parametrize(
+    ("compute", "reason"),
+    [
+        (counting, "counting: it sets the global 'COUNT', which a program would not repeat"),
+        (remembering, "remembering: it sets the attribute 'on', which a program would not repeat"),
+        (importing, "importing: it imports tests.engines.test_sealing, which a program would not repeat"),
+        (lambda self, x, batch: add(x, x) if time.monotonic() > 1e15 else x, "time.time may change"),
+    ],
+)
+def test_what_differs_in_every_step_is_left_to_the_graph(numba: None, compute: Any, reason: str) -> None:
+    network = network_of(compute)
+    assert by_program(network, batch()) is None
+    assert reason in reason_of(network)
