@@ -68,14 +68,15 @@ GROUPS: dict[str, list[tuple[str, str]]] = {
             (
                 path,
                 "engines/test_programs.py engines/test_program_limits.py engines/test_paths.py "
-                "engines/test_network_paths.py",
+                "engines/test_sealing.py engines/test_network_paths.py",
             )
             for path in (
                 "engines/numba/programs",
                 "engines/numba/ops/programs.py",
                 "engines/comparison.py",
                 "engines/programs.py",
-                "engines/snapshots.py",
+                "engines/constants.py",
+                "engines/reads.py",
                 "engines/tracing.py",
                 "graph/symbol.py",
             )

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.errors import GradientError
-from dragoman.graph import Parameter, Tensor, Theta, gradient_check, operation
+from dragoman.graph import Parameter, Tensor, Theta, gradient_check, operation, value_of
 from dragoman.graph.gradient_check import COMPLEX_TOLERANCE, central_differences, compare, complex_step
 from dragoman.layers import ForwardContext, Initializer, Perceptron, SelfAttention
 from dragoman.operations import activate, attend, embed, linear
@@ -210,6 +210,46 @@ def test_inputs_are_not_touched_and_only_real_ones_are_differentiated():
     assert {c.name for c in report.comparisons} == {"table"}
     with pytest.raises(GradientError, match="nothing to check"):
         gradient_check(lambda labels: labels, labels)
+
+
+def changing(forward=lambda x: None, backward=lambda x: None):
+    """An operation that changes its inputs in place, forward or backward."""
+
+    @operation
+    def doubled(x, weights, *, scale):
+        forward((x, weights, scale))
+
+        def derivatives(dy):
+            backward((x, weights, scale))
+            return 2 * dy * weights * scale, 2 * dy * x * scale
+
+        return 2 * x * weights * scale, derivatives
+
+    return doubled
+
+
+def times_two(array):
+    array *= 2
+
+
+@pytest.mark.parametrize("where", ["forward", "backward"])
+@pytest.mark.parametrize(("index", "name"), list(enumerate(["x", "weights", "scale"])))
+def test_an_operation_that_changes_its_inputs_is_refused(where, index, name):
+    inputs = [np.random.default_rng(i).standard_normal(3) for i in range(3)]
+    gradient_check(changing(), *inputs[:2], scale=inputs[2]).require()
+    spoilt = changing(**{where: lambda arrays: times_two(arrays[index])})
+    with pytest.raises(GradientError, match=f"^{name} was changed in place"):
+        gradient_check(spoilt, *inputs[:2], scale=inputs[2])
+
+
+def test_a_layer_that_changes_its_parameters_is_refused():
+    class Shrinking(Perceptron):
+        def __call__(self, x):
+            times_two(value_of(self.weights))
+            return super().__call__(x)
+
+    with pytest.raises(GradientError, match=r"^weights was changed in place"):
+        gradient_check(Shrinking(2, 3, Initializer(0)), np.ones((1, 2)))
 
 
 class Interrupted(Perceptron):

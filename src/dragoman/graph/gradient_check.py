@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dragoman.errors import GradientError
-from dragoman.graph.backpropagate import backpropagate
+from dragoman.graph.backpropagate import backpropagate, reverse_order
 from dragoman.graph.tensor import Array, Parameter, Tensor, replace_value, value_of
 
 DIFFERENCE_STEP = 1e-6
@@ -169,13 +169,23 @@ def _check(
     analytic: bool,
     seed: int,
 ) -> GradientReport:
+    names = [*_input_names(function, len(leaves)), *options, *labels]
+    arrays = [x.value if isinstance(x, Tensor) else x for x in (*leaves, *options.values(), *tensors)]
+    given = [(name, x, x.copy()) for name, x in zip(names, arrays, strict=False) if isinstance(x, np.ndarray)]
     outputs = _outputs(function(*leaves, **options))
+    _check_reached(function, outputs, tensors)
     rng = np.random.default_rng(seed)
     weights = [rng.standard_normal(y.shape) for y in outputs]
     recorded = [(y, c) for y, c in zip(outputs, weights, strict=True) if isinstance(y, Tensor)]
     if not recorded:
         raise GradientError("nothing to check: no output depends on an input or parameter that wants a gradient")
     found = backpropagate([y for y, _ in recorded], tensors, [c for _, c in recorded])
+    for name, now, before in given:
+        if now.tobytes() != before.tobytes():
+            raise GradientError(
+                f"{name} was changed in place: an operation, and its backward, leave their inputs as they are, because "
+                f"others read them too; compute a new array (x * 2, not x *= 2)"
+            )
 
     def evaluate() -> list[Any]:
         """Return the terms of sum(c * y) separately, so that those an input does not affect cancel exactly."""
@@ -192,6 +202,21 @@ def _check(
         if analytic:
             comparisons.append(_by_complex_step(evaluate, tensor, derivative, differences, by_differences))
     return GradientReport(tuple(comparisons))
+
+
+def _check_reached(function: Any, outputs: list[Any], tensors: list[Tensor]) -> None:
+    """Raise an error if a layer computes with parameters that are not among its own, so that nothing trains them."""
+    if not hasattr(function, "named_parameters"):
+        return
+    known = {id(tensor) for tensor in tensors}
+    for node in reverse_order([y for y in outputs if isinstance(y, Tensor)]):
+        for x in node.inputs:
+            if isinstance(x, Parameter) and x.wants_gradient and id(x) not in known:
+                raise GradientError(
+                    f"{type(function).__name__} computes with a parameter of shape {x.shape} (in {node.name}) that "
+                    "named_parameters() does not find, so it would not be trained; keep layers and parameters in "
+                    "attributes, lists, tuples or dictionaries, and give networks that are not trained as .plain"
+                )
 
 
 def _by_complex_step(

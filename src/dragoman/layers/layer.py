@@ -6,8 +6,9 @@ import copy
 import functools
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from types import CellType, FunctionType, MappingProxyType, MethodType, ModuleType
+from types import FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -238,6 +239,12 @@ def hidden_parameters(layer: Layer) -> Iterator[tuple[str, Parameter]]:
                     yield f"{name}.{attribute}" if name else attribute, found
 
 
+def _closed_over(function: FunctionType) -> Iterator[Any]:
+    for cell in function.__closure__ or ():
+        with suppress(ValueError):  # it has no value yet
+            yield cell.cell_contents
+
+
 def _reach(value: Any, reached: dict[int, Any]) -> None:
     """Collect all objects that an attribute refers to, however deep."""
     waiting = [value]
@@ -255,7 +262,7 @@ def _reach(value: Any, reached: dict[int, Any]) -> None:
         elif isinstance(value, MethodType):
             waiting.append(value.__self__)
         elif isinstance(value, FunctionType):
-            waiting += (cell.cell_contents for cell in value.__closure__ or () if cell != CellType())
+            waiting += _closed_over(value)
         else:
             waiting += getattr(value, "__dict__", {}).values()
             waiting += (getattr(value, name, None) for name in getattr(type(value), "__slots__", ()))

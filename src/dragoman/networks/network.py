@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from dragoman.batch import Batch
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Parameter, Theta, Value
+from dragoman.graph.tensor import Version
 from dragoman.layers import ForwardContext, Layer
 from dragoman.layers.layer import hidden_parameters
 
@@ -73,6 +74,7 @@ class Network(Layer, ABC):
         number, twin = self._plain
         if twin is None or number != self.theta.version.number:
             number, twin = self.theta.version.number, self.without_gradient()
+            twin.seal(Version())
             object.__setattr__(self, "_plain", (number, twin))
         return twin
 
