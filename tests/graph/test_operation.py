@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 
-from dragoman.errors import ConfigurationError, GraphError
-from dragoman.graph import Parameter, Tensor, backpropagate, current_engine, gradient_check, operation, use_engine
+from dragoman.errors import ConfigurationError, DragomanWarning, GraphError
+from dragoman.graph import (
+    Parameter,
+    Tensor,
+    backpropagate,
+    current_engine,
+    dispatched,
+    gradient_check,
+    operation,
+    use_engine,
+)
+from dragoman.graph.kernel_comparison import Compared
 from dragoman.operations import cross_entropy, linear
 
 
@@ -147,7 +159,7 @@ def test_an_engine_computes_what_it_covers(toy):
     assert current_engine() == "toy"
     x = Tensor(np.array([1.0, 2.0]))
     np.testing.assert_array_equal(backpropagate(toy(x, scale=3.0), [x], [np.ones(2)])[0], [6, 12])
-    assert toy.ran == [3.0]
+    assert toy.ran == [3.0, 3.0]  # compared with the definition, then used
     gradient_check(toy, x.value).require()  # the same tests hold for every engine
 
 
@@ -162,3 +174,145 @@ def test_an_unknown_engine_is_refused(toy):
     with pytest.raises(ConfigurationError, match=r"unknown engine 'abacus'; available: .*numpy.*toy"):
         use_engine("abacus")
     assert current_engine() == "numpy"
+
+
+X = np.linspace(-1, 2, 7)
+
+
+@operation
+def softcap(x, bias, *, cap=2.0):
+    """y = cap tanh((x + bias) / cap)"""
+    y = cap * np.tanh((x + bias) / cap)
+    return y, lambda dy: (dy * (1 - (y / cap) ** 2),) * 2
+
+
+def softcap_by(value=lambda y: y, derivative=lambda d: d, results=lambda *r: r, covers=lambda x: True):
+    """A kernel for softcap, with its value and its derivative by x changed."""
+
+    def kernel(x, bias, *, cap=2.0):
+        if not covers(x):
+            return NotImplemented
+        y, backward = softcap.definition(x, bias, cap=cap)
+        return results(value(y), lambda dy: (derivative(backward(dy)[0]), backward(dy)[1]))
+
+    return kernel
+
+
+def fail(*_):
+    raise IndexError("out of its buffer")
+
+
+WRONG = {
+    "value": (softcap_by(value=lambda y: y * 1.01), r"an array of shape \(7,\) and type float64 differs by 1.00%"),
+    "sign of one": (softcap_by(value=lambda y: np.where(X[0] == X, -y, y)), "differs by"),
+    "derivative": (softcap_by(derivative=lambda d: d * 0.99), "differs by 1.00%"),
+    "no derivative": (softcap_by(derivative=lambda d: None), "returns NoneType for an array"),
+    "shape": (softcap_by(value=lambda y: y[:-1]), r"an array of shape \(6,\) .* for an array of shape \(7,\)"),
+    "type": (softcap_by(value=np.float32), "type float32 for an array of shape .* type float64"),
+    "not finite": (softcap_by(value=lambda y: np.where(X[0] == X, np.nan, y)), "differs by"),
+    "fails": (fail, r"fails where the definition does not \(IndexError: out of its buffer"),
+    "too many": (
+        softcap_by(results=lambda y, backward: ((y, y), lambda *dys: backward(dys[0]))),
+        "it returns 2 results, not 1",
+    ),
+}
+
+
+@pytest.fixture
+def softcap_kernel(monkeypatch):
+    """Registers a kernel for softcap and chooses its engine; yields the function that does so."""
+    module = sys.modules["dragoman.graph.operation"]
+    monkeypatch.setattr(module, "_engines", set(module._engines))
+    monkeypatch.setattr(module, "_engine", "numpy")
+    monkeypatch.setattr(softcap, "_faster", {})
+
+    def register(kernel):
+        softcap.register("toy")(kernel)
+        module.switch_engine("toy")
+
+    return register
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_kernel_that_disagrees_with_the_definition_is_not_believed(softcap_kernel, wrong):
+    kernel, message = WRONG[wrong]
+    softcap_kernel(kernel)
+    expected, backward = softcap.definition(X, X)
+    x = Tensor(X)
+    with pytest.warns(DragomanWarning, match=f"^the kernel of softcap that is registered for 'toy' .*{message}"):
+        y = softcap(x, X)
+    np.testing.assert_array_equal(y.value, expected)
+    np.testing.assert_array_equal(backpropagate(y, [x], [np.ones(7)])[0], backward(np.ones(7))[0])
+    np.testing.assert_array_equal(softcap(X, X), expected)  # said once
+
+
+def test_a_kernel_is_compared_once_for_each_kind_of_call(softcap_kernel):
+    calls = []
+    softcap_kernel(softcap_by(value=lambda y: calls.append(y.dtype) or y, covers=lambda x: x.ndim == 1))
+    softcap(X, X)
+    assert len(calls) == 2
+    softcap(X[:3], X[:3])
+    assert len(calls) == 3
+    softcap(X[None], X[None])  # not covered
+    assert len(calls) == 3
+    for more in (lambda: softcap(X.astype(np.float32), X.astype(np.float32)), lambda: softcap(X, X, cap=3.0)):
+        before = len(calls)
+        more()
+        more()
+        assert len(calls) == before + 3
+
+
+def test_an_error_in_one_kind_of_call_is_found_after_others_agreed(softcap_kernel):
+    def only_two(x, bias, *, cap=2.0):
+        return softcap.definition(x, bias, cap=2.0)  # forgets the option
+
+    softcap_kernel(only_two)
+    softcap(X, X)
+    with pytest.warns(DragomanWarning, match="differs by"):
+        np.testing.assert_array_equal(softcap(X, X, cap=1.0), softcap.definition(X, X, cap=1.0)[0])
+
+
+def test_empty_arrays_verify_nothing(softcap_kernel):
+    softcap_kernel(softcap_by(value=lambda y: 2 * y))
+    softcap(X[:0], X[:0])
+    with pytest.warns(DragomanWarning, match="differs by"):
+        softcap(X, X)
+
+
+def test_errors_of_the_definition_come_first(softcap_kernel):
+    softcap_kernel(fail)
+    with pytest.raises(ValueError, match="could not be broadcast"):
+        softcap(X, X[:2])
+
+
+def test_rounding_is_no_disagreement(softcap_kernel):
+    """Neither of single precision nor of arrays that are 0 by the definition."""
+    single = X.astype(np.float32)
+    softcap_kernel(softcap_by(value=lambda y: y + np.float32(1e-7)))
+    np.testing.assert_allclose(softcap(single, single), softcap.definition(single, single)[0] + 1e-7, rtol=1e-6)
+    softcap(0 * single, 0 * single, cap=1.0)
+
+
+def test_functions_that_write_to_their_arguments_are_compared_by_what_they_write(monkeypatch):
+    @dispatched
+    def descend(values, gradient, *, rate):
+        values -= rate * gradient
+
+    def ascend(values, gradient, *, rate):
+        values += rate * gradient
+
+    module = sys.modules["dragoman.graph.operation"]
+    monkeypatch.setattr(module, "_engines", set(module._engines))
+    monkeypatch.setattr(module, "_engine", "numpy")
+    for kernel, disagrees in ((ascend, True), (descend.definition, False)):
+        descend.register("toy")(kernel)
+        module.switch_engine("toy")
+        values, gradient = X.copy(), X**2
+        with pytest.warns(DragomanWarning, match="kernel of descend") if disagrees else nullcontext():
+            descend(values, gradient, rate=0.5)
+        np.testing.assert_array_equal(values, X - 0.5 * X**2)
+
+
+def test_kernels_of_the_package_are_not_compared_again():
+    importlib.import_module("dragoman.engines.numba")
+    assert not isinstance(linear._faster["numba"], Compared)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any, Generic, TypeVar, overload
 
 from dragoman.errors import ConfigurationError, GraphError
+from dragoman.graph.kernel_comparison import believed
 from dragoman.graph.symbol import Symbol
 from dragoman.graph.tensor import Array, Backward, Node, Tensor, Value
 
@@ -48,7 +49,8 @@ class Dispatched(Generic[Result]):
     def register(self, engine: str) -> Callable[[Function], Function]:
         """Decorator: `function` computes this in the named engine, under the same contract.
 
-        It may return `NotImplemented` for inputs it does not cover; the definition then runs.
+        It may return `NotImplemented` for inputs it does not cover; the definition then runs. In its first call of each
+        kind it is compared with the definition; if they disagree, a warning says so and the definition is used.
         """
 
         if engine == "numpy":
@@ -56,7 +58,7 @@ class Dispatched(Generic[Result]):
 
         def attach(function: Function) -> Function:
             _engines.add(engine)
-            self._faster[engine] = function
+            self._faster[engine] = believed(self.name, engine, function, self.definition)
             return function
 
         return attach
