@@ -12,7 +12,7 @@ import pytest
 from dragoman import Batch, Transformer, TransformerConfiguration
 from dragoman.engines import explain_path, programs
 from dragoman.engines.tracing import BatchKind, Trace, trace_network
-from dragoman.graph import TraceError
+from dragoman.graph import TraceError, use_engine, value_of
 from dragoman.layers import ForwardContext
 from dragoman.loss import CrossEntropy, LogError, LossIndex, MeanSquaredError
 from dragoman.networks import (
@@ -185,6 +185,30 @@ def headed(pooling: str, recurrent: bool) -> tuple[Any, Batch]:
 @pytest.mark.parametrize(("pooling", "recurrent"), HEADS)
 def test_every_head_of_an_encoder(numba: None, pooling: str, recurrent: bool) -> None:
     check_path(*headed(pooling, recurrent), LossIndex(), "")
+
+
+@pytest.mark.parametrize("engine", ["numpy", "numba"])
+@pytest.mark.parametrize("empty", [0, 1, 2])
+@pytest.mark.parametrize(("pooling", "recurrent"), [head for head in HEADS if head[0] != "none"])
+def test_an_empty_sample_has_no_row_of_its_neighbours(
+    numba: None, engine: str, empty: int, pooling: str, recurrent: bool
+) -> None:
+    """Definition, kernels and programs: every sample has the outputs and the gradient that it has alone."""
+    use_engine(engine)
+    network, _ = headed(pooling, recurrent)
+    texts = [[4, 5, 6, 7], [7, 8], [9, 4, 7]]
+    texts[empty] = []
+    alone = [with_targets(Batch.pack([text]), [i]) for i, text in enumerate(texts)]
+    together = with_targets(Batch.pack(texts), [0, 1, 2])
+    wanted = np.concatenate([network.plain(batch) for batch in alone])
+    np.testing.assert_allclose(network.plain(together), wanted, rtol=1e-5, atol=1e-6)
+    if pooling != "class_token":
+        np.testing.assert_allclose(wanted[empty], value_of(network.output.biases), rtol=1e-6)
+    gradient = LossIndex().differentiate(network, together)[1]
+    expected = sum(through_the_graph(network, batch, index=LossIndex())[1] for batch in alone) / 3
+    np.testing.assert_allclose(gradient, expected, atol=1e-5 * np.abs(expected).max())
+    if engine == "numba":
+        check_path(network, together, LossIndex(), "")
 
 
 @pytest.mark.parametrize("context", ["initial", "every_step"])

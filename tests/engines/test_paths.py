@@ -11,11 +11,11 @@ import pytest
 from dragoman import Batch, Transformer, TransformerConfiguration
 from dragoman.decoding import Beam, Greedy, decode
 from dragoman.engines import Path, explain_path, fused_search, programs
-from dragoman.graph import use_engine
+from dragoman.graph import operation, use_engine, value_of
 from dragoman.layers import ForwardContext, Perceptron
 from dragoman.loss import CrossEntropy, LossIndex
 from dragoman.networks import ARCHITECTURES, Network
-from dragoman.operations import DropoutKey, add
+from dragoman.operations import DropoutKey, add, mean_squared_error
 
 SIZES: dict[str, Any] = {
     "source_vocabulary": 30,
@@ -171,11 +171,11 @@ class Holding:
     doubled: list[bool]
 
 
-class Open:
+class Changeable:
     doubled = True
 
 
-@pytest.mark.parametrize(("choice", "is_fixed"), [(Fixed(), True), (Holding([True]), False), (Open(), False)])
+@pytest.mark.parametrize(("choice", "is_fixed"), [(Fixed(), True), (Holding([True]), False), (Changeable(), False)])
 def test_what_may_change_unnoticed_is_left_to_the_graph(
     numba: None, monkeypatch: pytest.MonkeyPatch, choice: Any, is_fixed: bool
 ) -> None:
@@ -239,6 +239,59 @@ def test_an_error_is_known_by_its_fields(numba: None) -> None:
     assert found[2] == pytest.approx(2 * found[0], rel=1e-6)
     assert found[3] == pytest.approx(found[1], rel=1e-6)
     assert found[1] != found[0]
+
+
+@operation
+def exponential(x: Any) -> Any:
+    y = np.exp(x)
+    return y, lambda dy: dy * y
+
+
+@dataclass(frozen=True)
+class Exponential:
+    """An error of a user that no program knows."""
+
+    def __call__(self, outputs: Any, batch: Batch, total: float | None = None) -> Any:
+        return mean_squared_error(exponential(outputs), targets=value_of(outputs) * 0), np.nan
+
+
+@dataclass(frozen=True)
+class Weighted(CrossEntropy):
+    weights: Any = (1, 2)
+
+
+class Open:
+    def __call__(self, outputs: Any, batch: Batch, total: float | None = None) -> Any:
+        return CrossEntropy()(outputs, batch, total)
+
+
+class Own(LossIndex):
+    """Another loss than the package's."""
+
+
+@pytest.mark.parametrize(
+    ("loss", "reason"),
+    [
+        (LossIndex(CrossEntropy(0.2)), ""),
+        (LossIndex(Weighted()), ""),
+        (LossIndex(Weighted(weights=[1, 2])), "Weighted has a field whose changes would go unnoticed"),
+        (LossIndex(Open()), "Open is no frozen dataclass, so its changes would go unnoticed"),
+        (LossIndex(Exponential()), "Exponential.__call__: there is no kernel for exponential"),
+        (Own(), "Own extends LossIndex and may compute anything"),
+    ],
+)
+def test_paths_are_explained_with_the_loss(
+    numba: None, monkeypatch: pytest.MonkeyPatch, loss: LossIndex, reason: str
+) -> None:
+    """What is said is what happens."""
+    network, results = made(), []
+    differentiate = programs.differentiate
+    monkeypatch.setattr(programs, "differentiate", lambda *given: results.append(differentiate(*given)) or results[-1])
+    loss.differentiate(network, PAIRS)
+    assert any(result is not None for result in results) == (not reason)
+    assert explain_path(network, PAIRS, loss).training_reason == reason
+    assert explain_path(network, loss=loss).training == ("graph" if reason else "program")
+    assert explain_path(network, PAIRS) == FASTEST
 
 
 @pytest.mark.parametrize(

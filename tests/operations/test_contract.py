@@ -53,6 +53,7 @@ CASES = [
     ("logistic_log_error", [(5, 4)], {"targets": np.eye(5, 4, dtype=np.float32), "weights": np.arange(5.0)}),
     ("lstm", [(5, 8), (2, 8), (3, 2), (3, 2)], {"offsets": OFFSETS}),
     ("max_pool", [(2, 4, 5, 2)], {"size": (2, 2)}),
+    ("last_rows", [(5, 4)], {"offsets": OFFSETS}),
     ("max_rows", [(5, 4)], {"offsets": OFFSETS}),
     ("mean_rows", [(5, 4)], {"offsets": OFFSETS}),
     ("mean_squared_error", [(5, 4)], {"targets": np.eye(5, 4, dtype=np.float32)}),

@@ -10,7 +10,7 @@ from hypothesis import given
 
 from dragoman.errors import ShapeError
 from dragoman.graph import Tensor, backpropagate, gradient_check
-from dragoman.operations import attention_pool, max_rows, mean_rows
+from dragoman.operations import attention_pool, last_rows, max_rows, mean_rows
 from tests.strategies import generators, offsets, sizes
 
 
@@ -24,6 +24,13 @@ def test_mean_rows_of_each_sequence(starts, rng):
     expected = by_sequence(lambda rows: rows.mean(axis=0), x, starts)
     np.testing.assert_allclose(mean_rows(x, offsets=starts), expected, rtol=1e-12, atol=1e-14)
     gradient_check(mean_rows, x, offsets=starts).require()
+
+
+@given(offsets(), generators())
+def test_last_rows_of_each_sequence(starts, rng):
+    x = rng.standard_normal((starts[-1], 3))
+    np.testing.assert_array_equal(last_rows(x, offsets=starts), by_sequence(lambda rows: rows[-1], x, starts))
+    gradient_check(last_rows, x, offsets=starts).require()
 
 
 @given(offsets(), generators())

@@ -6,8 +6,7 @@ from typing import Literal
 
 from dragoman.graph import Array, Parameter, Value
 from dragoman.layers.layer import Initializer, Layer
-from dragoman.operations import attention_pool, max_rows, mean_rows, take_rows
-from dragoman.operations.structure import last_rows
+from dragoman.operations import attention_pool, last_rows, max_rows, mean_rows
 
 PoolingKind = Literal["class_token", "mean", "max", "attention", "last", "none"]
 
@@ -23,11 +22,11 @@ class Pooling(Layer):
         self.query: Value | None = Parameter(initial.zeros(depth)) if kind == "attention" else None
 
     def __call__(self, x: Value, offsets: Array) -> Value:
-        """x [N, d] -> [B, d], or [N, d] with the kind "none" """
+        """x [N, d] -> [B, d], 0 for an empty sequence; or [N, d] with the kind "none" """
         if self.kind == "none":
             return x
         if self.kind in ("class_token", "last"):
-            return take_rows(x, rows=last_rows(offsets))
+            return last_rows(x, offsets=offsets)
         if self.kind == "attention":
             return attention_pool(x, self.query, offsets=offsets)
         return max_rows(x, offsets=offsets) if self.kind == "max" else mean_rows(x, offsets=offsets)

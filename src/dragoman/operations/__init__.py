@@ -14,7 +14,7 @@ from dragoman.operations.errors import (
 from dragoman.operations.images import average_pool, convolve, max_pool, patches
 from dragoman.operations.linear import linear
 from dragoman.operations.normalization import add_normalize, normalize
-from dragoman.operations.pooling import attention_pool, max_rows, mean_rows
+from dragoman.operations.pooling import attention_pool, last_rows, max_rows, mean_rows
 from dragoman.operations.recurrent import gru, lstm, rnn
 from dragoman.operations.scores import additive_weights, attend_additive
 from dragoman.operations.softmax import softmax
@@ -61,6 +61,7 @@ __all__ = [
     "embed",
     "gru",
     "join_rows",
+    "last_rows",
     "linear",
     "linear_cross_entropy",
     "log_error",

@@ -33,6 +33,24 @@ def mean_rows(x: Array, *, offsets: Array) -> tuple[Array, Backward]:
 
 
 @operation
+def last_rows(x: Array, *, offsets: Array) -> tuple[Array, Backward]:
+    """The last row of each sequence       x [N, d]   ->   y [B, d]; 0 for an empty sequence"""
+    check_shapes("last_rows", x=(x, "N d"))
+    check_offsets("last_rows", x, offsets)
+    filled = np.diff(offsets) > 0
+    last = offsets[1:][filled] - 1
+    y = np.zeros((len(filled), x.shape[1]), x.dtype)
+    y[filled] = x[last]
+
+    def backward(dy: Array) -> Array:
+        dx = np.zeros(x.shape, dy.dtype)
+        dx[last] += dy[filled]
+        return dx
+
+    return y, backward
+
+
+@operation
 def max_rows(x: Array, *, offsets: Array) -> tuple[Array, Backward]:
     """y_bj = x_nj of the first row n of sequence b where column j is largest       x [N, d]   ->   y [B, d]
 

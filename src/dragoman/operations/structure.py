@@ -64,21 +64,16 @@ def appended_offsets(offsets: Array) -> Array:
     return offsets + np.arange(len(offsets))
 
 
-@index_function(lambda offsets: (offsets[0] - 1,))
-def last_rows(offsets: Array) -> Array:
-    """[B] the last row of every sequence."""
-    return offsets[1:] - 1
-
-
 @index_function(lambda offsets, positions: positions)
 def sequences_of_rows(offsets: Array, positions: Array) -> Array:
     """[N] the sequence that each row belongs to; positions [N] of the rows."""
     return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
 
 
+@index_function(lambda offsets: (offsets[0] - 1,))
 def appended_rows(offsets: Array) -> Array:
     """[B] the rows that `append_row` adds."""
-    return last_rows(appended_offsets(offsets))
+    return appended_offsets(offsets)[1:] - 1
 
 
 @operation

@@ -20,6 +20,7 @@ KINDS = {
     "add": ("addition", "Add"),
     "concatenate_columns": ("addition", "Side by side"),
     "take_rows": ("addition", "Repeat for every step"),
+    "last_rows": ("addition", "Last row"),
     "rnn": ("state", "RNN"),
     "lstm": ("state", "LSTM"),
     "gru": ("state", "GRU"),

@@ -162,6 +162,7 @@ CALLED_FROM_PYTHON: dict[str, Kernel] = {
     "logistic_log_error": CalledFromPython(_error, "targets", "weights", "total"),
     "mean_squared_error": CalledFromPython(lambda node: [()], "targets", "weights", "total"),
     "mean_rows": CalledFromPython(_per_sequence, "offsets"),
+    "last_rows": CalledFromPython(_per_sequence, "offsets"),
     "max_rows": CalledFromPython(_per_sequence, "offsets"),
     "attention_pool": CalledFromPython(_per_sequence, "offsets"),
     "append_row": CalledFromPython(_appended, "offsets"),
