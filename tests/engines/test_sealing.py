@@ -16,7 +16,7 @@ from dragoman import Transformer
 from dragoman.layers import Perceptron
 from dragoman.operations import add
 from tests.engines.test_program_limits import check_equal, network_of, reason_of
-from tests.engines.test_programs import INDEX, batch, by_program
+from tests.engines.test_programs import INDEX, batch, by_program, check_bits
 
 THIS = sys.modules[__name__]
 DOUBLED = False
@@ -247,9 +247,44 @@ def test_what_changes_after_a_step_is_honoured(numba: None, monkeypatch: pytest.
     assert INDEX.differentiate(network, pairs)[0].error != before
 
 
+def test_a_variable_of_a_function_that_still_runs_is_honoured(numba: None) -> None:
+    """That of this test, as that of a script's main function."""
+    on = False
+    network = network_of(lambda self, x, batch: add(x, x) if on else x)
+    before = INDEX.differentiate(network, batch())[0].error
+    assert "'on', a variable of an enclosing function, may change" in reason_of(network)
+    on = True
+    check_equal(network, batch())
+    assert INDEX.differentiate(network, batch())[0].error != before
+
+
+def within(self: Any, x: Any, batch: Any) -> Any:
+    """Functions inside it, and what they read of it, are made anew by every call."""
+    factor = 2
+
+    def repeated(y: Any) -> Any:
+        def once(z: Any) -> Any:
+            return add(z, y)
+
+        return [once(y) for _ in range(factor)][-1]
+
+    return (lambda y: repeated(y))(x)
+
+
+def test_functions_inside_a_method_are_part_of_it(numba: None) -> None:
+    network = network_of(within)
+    check_bits(network, batch())
+
+
+def printing(self: Any, x: Any, batch: Any) -> Any:
+    print("a step")  # noqa: T201
+    return x
+
+
 @pytest.mark.parametrize(
     ("compute", "reason"),
     [
+        (printing, "the global 'print' may change"),
         (counting, "counting: it sets the global 'COUNT', which a program would not repeat"),
         (remembering, "remembering: it sets the attribute 'on', which a program would not repeat"),
         (importing, "importing: it imports tests.engines.test_sealing, which a program would not repeat"),

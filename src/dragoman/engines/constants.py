@@ -16,7 +16,10 @@ from dragoman.graph.operation import Dispatched
 
 CONSTANT = Number, str, bytes, NoneType, EllipsisType, range, slice, type, Enum, np.generic, np.dtype, Dispatched
 PURE_MODULES = "builtins", "math", "cmath", "_operator", "_functools", "itertools"
-IMPURE_BUILTINS = {"globals", "locals", "vars", "eval", "exec", "compile", "open", "input", "__import__", "setattr"}
+IMPURE_BUILTINS = {
+    *("globals", "locals", "vars", "eval", "exec", "compile", "open", "input", "print", "breakpoint", "__import__"),
+    *("setattr", "delattr"),
+}
 
 
 def is_constant(value: Any) -> bool:

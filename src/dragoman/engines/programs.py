@@ -222,36 +222,46 @@ def _program(training_pass: TrainingPass, error_function: Any) -> Any:
 
 
 def _make(training_pass: TrainingPass, kind: BatchKind, error_function: Any) -> Made:
-    engine, _, forward, network, _, context, total = training_pass
+    engine, programs, forward, network, _, context, total = training_pass
+    traced = Traced(forward, error_function, network, kind, context, total is not None)
     try:
-        return Made(engine.make(_trace(engine, forward, error_function, network, kind, context, total is not None)))
+        return Made(engine.make(_trace(engine, programs.arrays, programs.reads, traced)))
     except Exception as exception:  # a network may do anything with symbols; if something is wrong, the graph says what
         return Made(reason=explained(exception))
 
 
-def _trace(
-    engine: Engine, forward: Forward, error_function: Any, network: Any, kind: BatchKind, context: Any, divided: bool
-) -> Trace:
-    """The trace of a network; raises TraceError if the network seems to depend on more than what is traced."""
-    programs = programs_of(network)
-    arrays = {name: each for name, each in programs.arrays.items() if each}
+class Traced(NamedTuple):
+    """What is to be traced. `forward` calls the network and the error function."""
+
+    forward: Forward
+    error_function: Any
+    network: Any
+    kind: BatchKind
+    context: Any
+    divided: bool
+
+
+def _trace(engine: Engine, arrays: dict[str, list[Array]], reads: Reads, traced: Traced) -> Trace:
+    """The trace of a network; raises TraceError if it seems to depend on more than what is traced and read.
+
+    arrays  attributes of its layers     reads  takes in what else it reads
+    """
+    forward, error_function, network, kind, context, divided = traced
     known = [array for each in arrays.values() for array in each]
-    before = [array.copy() for array in known]
+    before = [array.tobytes() for array in known]
     drawn, execution = _random_state(), Execution()
     with execution.noted():
         trace = trace_network(engine.kernels, known, forward, network, kind, context, divided)
     if drawn != _random_state():
         raise TraceError("it draws random numbers that are not those of the step")
+    if before != [array.tobytes() for array in known]:
+        raise TraceError("it changes an array among its attributes")
+    for name, each in arrays.items():
+        if any(array.size and id(array) not in trace.read for array in each):
+            raise TraceError(f"{name} is an array that no operation reads, so its values may decide something else")
     used = [getattr(forward, "__self__", forward), error_function, context]
     used += [part for _, layer in network.named_layers() for part in (layer, *vars(layer).values())]
-    programs.reads.add(execution, used)
-    unread = [
-        name for name, each in arrays.items() if any(array.size and id(array) not in trace.read for array in each)
-    ]
-    if unread:
-        raise TraceError(f"{unread[0]} is an array that no operation reads, so its values may decide something else")
-    if not all(map(np.array_equal, known, before)):
-        raise TraceError("it changes an array among its attributes")
+    reads.add(execution, used)
     return trace
 
 
@@ -307,7 +317,8 @@ def graph_reason(network: Any, engine: str, batch: Any = None, loss: Any = None)
     context = _Context(SymbolicKey())
     for kind in usual if batch is None else (BatchKind.of(batch),):
         try:
-            programs_engine.make(_trace(programs_engine, forward, error, network, kind, context, divided=False))
+            traced = Traced(forward, error, network, kind, context, divided=False)
+            programs_engine.make(_trace(programs_engine, programs_of(network).arrays, Reads(), traced))
         except ShapeError:  # such a network reads other batches
             continue
         except Exception as exception:

@@ -74,9 +74,10 @@ _one_trace = threading.Lock()  # at a time
 
 
 class Execution:
-    """The code that ran, with its globals, and variables of enclosing functions that it read."""
+    """The code that ran, with its globals, and variables of functions around the caller that it read."""
 
     def __init__(self) -> None:
+        self._outermost = id(sys._getframe(1))
         self.codes: dict[tuple[int, int], tuple[CodeType, dict[str, Any]]] = {}
         self.classes: dict[type, None] = {}  # those of `super()`
         self.outer: list[tuple[CodeType, str]] = []
@@ -108,18 +109,17 @@ class Execution:
         for name in code.co_freevars:
             if name == "__class__":
                 self.classes[frame.f_locals[name]] = None
-            elif not _is_local(frame, name):
+            elif not self._is_local(frame, name):
                 self.outer.append((code, name))
 
-
-def _is_local(frame: FrameType, name: str) -> bool:
-    """Whether a variable of an enclosing function belongs to a call that is going on."""
-    caller, value = frame.f_back, frame.f_locals.get(name)
-    while caller is not None:
-        if any(each is frame.f_code for each in caller.f_code.co_consts):
-            return caller.f_locals.get(name, caller) is value
-        caller = caller.f_back
-    return False
+    def _is_local(self, frame: FrameType, name: str) -> bool:
+        """Whether a variable of an enclosing function belongs to a call that is noted too."""
+        caller, value = frame.f_back, frame.f_locals.get(name)
+        while caller is not None and id(caller) != self._outermost:
+            if any(each is frame.f_code for each in caller.f_code.co_consts):
+                return caller.f_locals.get(name, caller) is value
+            caller = caller.f_back
+        return False
 
 
 def _is_generated(code: CodeType) -> bool:
