@@ -40,6 +40,20 @@ def test_lines_a_table_and_standard_input_say_the_same(run: Run, topics: Path, t
     assert (tmp_path / "out.tsv").read_text().splitlines() == lines
 
 
+def test_a_table_is_written_again_with_the_prediction(run: Run, topics: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('id,text\n1,"a coach, a team"\n2,\n3,an atom\n')
+    done = run("predict", topics, tmp_path / "a.csv", "--out", tmp_path / "b.csv")
+    assert done.code == 0
+    assert done.err.endswith(
+        "the first line is a header, so 'text' is the column read (--no-header reads it as a row)\n"
+    )
+    sport, science = (
+        run("predict", topics, text).lines[0].replace("\t", ",") for text in ("a coach, a team", "an atom")
+    )
+    rows = ["id,text,prediction,probability", f'1,"a coach, a team",{sport}', "2,,,", f"3,an atom,{science}"]
+    assert (tmp_path / "b.csv").read_text().splitlines() == rows
+
+
 def test_empty_texts_are_counted(run: Run, topics: Path, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a coach\n\n  \nan atom\n")
     done = run("predict", topics, tmp_path / "a.txt")

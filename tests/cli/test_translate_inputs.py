@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
 import json
@@ -12,6 +13,7 @@ import pytest
 
 from dragoman import Translator
 from dragoman.cli.paths import looks_like_path
+from dragoman.tasks.translation.options import DecodingOptions
 from tests.cli.running import Run
 from tests.tasks.models import PAIRS, write_pairs
 
@@ -229,15 +231,74 @@ def test_a_table_on_standard_input(undertrained: Path, translator: Translator, r
     assert done.lines == translator.translate([source for source, _ in PAIRS[:5]])
 
 
-def test_a_row_without_a_source(undertrained: Path, translator: Translator, run: Run, tmp_path: Path) -> None:
-    file = tmp_path / "pairs.tsv"
-    file.write_text(f"{SOURCES[0]}\tx\n\ty\n{SOURCES[1]}\tz\n", encoding="utf-8")
-    done = run("translate", undertrained, file, "--out", tmp_path / "out.txt")
-    assert done.code == 2
-    assert f"{file}, line 2: empty text" in done.err
+HOLES = {
+    "a.tsv": f"{SOURCES[0]}\tx\n\ty\n\n{SOURCES[1]}\tz\n",
+    "a.csv": f'"{SOURCES[0]}",x\n,y\n\n"{SOURCES[1]}",z\n',
+    "a.jsonl": "".join(json.dumps({"source": text}) + "\n" for text in (SOURCES[0], "", None, SOURCES[1])),
+}
+
+
+@pytest.mark.parametrize("name", HOLES)
+def test_an_empty_cell_stays_empty_and_no_row_moves(
+    name: str, undertrained: Path, translator: Translator, run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(HOLES[name], encoding="utf-8")
+    done = run("translate", undertrained, tmp_path / name, "--out", tmp_path / "out.txt")
+    assert (done.code, done.err) == (0, "")
+    first, second = translator.translate(SOURCES[:2])
+    assert (tmp_path / "out.txt").read_text(encoding="utf-8") == f"{first}\n\n\n{second}\n"
+
+
+def test_a_line_that_is_skipped_moves_no_row(
+    undertrained: Path, translator: Translator, run: Run, tmp_path: Path
+) -> None:
+    file = tmp_path / "a.csv"
+    file.write_bytes(b'id,source,by\n1,bread,x\n2\n3,caf\xe9,y\n4,the man,"z, w"\n5,"a\n')
+    done = run("translate", undertrained, file)
+    assert (done.code, done.out) == (2, "")
+    assert f"{file}, line 3: wrong number of columns (1, expected at least 2)" in done.err
     done = run("translate", undertrained, file, "--on-bad-line", "skip")
-    assert done.lines == translator.translate(SOURCES[:2])
-    assert "1 line skipped: empty text" in done.err
+    bread, man = translator.translate(["bread", "the man"])
+    assert done.out == f"{bread}\n\n\n{man}\n\n"
+    assert "1 line skipped: wrong number of columns" in done.err
+    run("translate", undertrained, file, "--on-bad-line", "skip", "--out", tmp_path / "b.csv")
+    rows = [f"1,bread,x,{bread}", f'4,the man,"z, w",{man}']
+    assert (tmp_path / "b.csv").read_text(encoding="utf-8").splitlines() == ["id,source,by,translation", *rows]
+
+
+@pytest.mark.parametrize("out", ["b.csv", "b.tsv"])
+@pytest.mark.parametrize("options", [[], ["--column", "english"], ["--column", "2", "--header"]])
+def test_a_table_is_written_again_with_the_translation_as_a_column(
+    out: str, options: list[str], undertrained: Path, translator: Translator, run: Run, tmp_path: Path
+) -> None:
+    table = 'id,english,spanish\n1,bread,"pan, ""x"""\n2,,nada\n\n3,the man,\n'
+    (tmp_path / "a.csv").write_text(table, encoding="utf-8")
+    done = run("translate", undertrained, tmp_path / "a.csv", "--out", tmp_path / out, *options)
+    assert done.code == 0, done.err
+    assert ("the first line is a header, so 'english' is the column read" in done.err) == (not options)
+    bread, man = translator.translate(["bread", "the man"])
+    with (tmp_path / out).open(encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file)) if out == "b.csv" else [line.rstrip("\n").split("\t") for line in file]
+    assert rows == [
+        ["id", "english", "spanish", "translation"],
+        ["1", "bread", 'pan, "x"', bread],
+        ["2", "", "nada", ""],
+        ["", "", "", ""],
+        ["3", "the man", "", man],
+    ]
+
+
+def test_objects_are_written_again_with_the_translation(
+    undertrained: Path, translator: Translator, run: Run, tmp_path: Path
+) -> None:
+    found = [{"id": 1, "en": "bread", "translation": "x"}, {"en": None, "tags": ["ñ"]}]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(each) + "\n" for each in found), encoding="utf-8")
+    arguments = "translate", undertrained, tmp_path / "a.jsonl", "--column", "en", "--best", "2"
+    assert run(*arguments, "--out", tmp_path / "b.jsonl").code == 0
+    rows = [json.loads(line) for line in (tmp_path / "b.jsonl").read_text(encoding="utf-8").splitlines()]
+    best = [a.text for a in translator.translations("bread", DecodingOptions(alternatives=2)).alternatives]
+    assert rows[0] == {**found[0], "translation_new": best[0], "translation_2": best[1]}
+    assert rows[1] == {**found[1], "translation": "", "translation_2": ""}
 
 
 # The header of a table
@@ -259,8 +320,10 @@ def test_a_header_is_not_translated(
         done = run("translate", undertrained, tmp_path / name, *options)
         assert (done.code, done.err) == (0, "")
         assert done.lines == translator.translate(SOURCES)
-    for options in ([], ["--no-header"]):
-        assert run("translate", undertrained, tmp_path / name, *options).lines[1:] == translator.translate(SOURCES)
+    done = run("translate", undertrained, tmp_path / name)
+    assert done.lines == translator.translate(SOURCES)
+    assert f"{name}: the first line is a header, so 'english' is the column read" in done.err
+    assert run("translate", undertrained, tmp_path / name, "--no-header").lines[1:] == translator.translate(SOURCES)
     assert (
         "there is no header"
         in run("translate", undertrained, tmp_path / name, "--no-header", "--column", "english").err

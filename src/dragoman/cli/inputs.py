@@ -6,9 +6,10 @@ import io
 import queue
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO, Literal, TextIO, cast
@@ -16,6 +17,7 @@ from typing import BinaryIO, Literal, TextIO, cast
 import typer
 
 from dragoman.cli.paths import TABLE_EXTENSIONS, TABLES, as_text, exists, refuse_path
+from dragoman.cli.tables import Table
 from dragoman.data.documents import (
     BINARY,
     HEAD,
@@ -26,7 +28,7 @@ from dragoman.data.documents import (
     document_by_name,
     document_in_table,
 )
-from dragoman.data.readers import FORMATS, Layout, ReadErrors
+from dragoman.data.readers import ReadErrors
 from dragoman.data.source import LONGEST_LINE, NAME_ENCODING, STANDARD_INPUT, Line, Source
 from dragoman.errors import ConfigurationError, DataError
 from dragoman.ranks import current
@@ -117,16 +119,33 @@ class Input:
                 text.detach()
 
     def _cells(self) -> Iterator[str]:
-        columns: tuple[int | str, ...] | None = None if self.column is None else (_column(self.column),)
-        if self.read_as == "jsonl" and columns is None:
-            columns = (self.key,)
-        layout = Layout("text", columns, self.header)
-        problems = ReadErrors(cast(Literal["error", "skip"], self.on_bad_line))
-        format = FORMATS[self.read_as]
-        for record in format.read(TableSource(self.given, self.encoding, format.name), layout, problems):
-            yield " ".join(record.fields[0].splitlines())
-        for line in problems.lines():
+        yield from self._table.texts()
+        for line in self._table.problems.lines():
             typer.echo(line, err=True)
+
+    @cached_property
+    def _table(self) -> Table:
+        problems = ReadErrors(cast(Literal["error", "skip"], self.on_bad_line))
+        column = None if self.column is None else _column(self.column)
+        source = TableSource(self.given, self.encoding, self.read_as)
+        return Table(source, self.read_as, column, self.header, self.key, problems)
+
+    def table_format(self, out: Path | None, as_json: bool) -> str:
+        """The format in which the rows are written again with their results; "" if results are written as lines."""
+        format = "" if out is None else TABLE_EXTENSIONS.get(Source(str(out)).extension, "")
+        if not format or as_json or self.is_text or self.read_as == PLAIN:
+            return ""
+        return format if self._table.writes(format) else ""
+
+    def results(self, file: TextIO, format: str, names: Sequence[str]) -> Callable[[str, Sequence[str]], None]:
+        """A function that writes the results of the next text.
+
+        It takes a line, and the values of the columns with these names (none for a text that is empty).
+        """
+        if not format or not current().first:  # rows wait for their results on the first rank only
+            return lambda line, values: print(line, file=file)
+        write = self._table.writer(file, format, names)
+        return lambda line, values: write(values)
 
 
 @dataclass(frozen=True)

@@ -69,13 +69,16 @@ def predict(
             for line, prediction in zip(lines, found.predict(lines), strict=True)
         ]
 
+    columns = ["prediction", *["probability"] * (task.name == "classification"), *["explanation"] * explain]
+    table = given.table_format(out, as_json)
     with written_output(out, None if given.is_text else given.given) as file:
+        write = given.results(file, table, columns)
         for lines in shared_chunks(given.chunks):
             read, empty = read + len(lines), empty + sum(not line.strip() for line in lines)
-            for line in current().spread(predicted, lines):
-                print(line, file=file)
+            for line, result in zip(lines, current().spread(predicted, lines), strict=True):
+                write(result, result.split("\t") if line.strip() else [])
             file.flush()
-    if empty:
+    if empty and not table:
         texts = "the text is" if read == 1 else f"{empty:,} of {read:,} texts {'is' if empty == 1 else 'are'}"
         typer.echo(f"warning: {texts} empty: a prediction from nothing", err=True)
 

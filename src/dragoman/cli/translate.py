@@ -81,11 +81,13 @@ def translate(
         found = translator.translations(lines, choice, prefixes)
         return [_written(line, each, translator, as_json) for line, each in zip(lines, found, strict=True)]
 
+    names = ["translation", *(f"translation_{number}" for number in range(2, best + 1))]
     with written_output(out, None if one_text else given.given) as file:
+        write = given.results(file, given.table_format(out, as_json), names)
         for lines in shared_chunks(given.chunks):
             for line, written in zip(lines, current().spread(translated, lines), strict=True):
                 told.of(line, *written[1:])
-                print(written[0], file=file)
+                write(written[0], written[0].split("\n") if line.strip() else [])
             file.flush()
     told.in_all()
 

@@ -132,6 +132,13 @@ def clean(text: str) -> str:
     return (text if text.isascii() else unicodedata.normalize("NFC", text)).strip()
 
 
+def fault_of(text: str) -> str:
+    """What makes a text unusable; "" if nothing does."""
+    if not _no_text.search(text):
+        return ""
+    return "a NUL character" if "\0" in text else "half a surrogate pair"
+
+
 def make_record(
     values: Sequence[str], names: Sequence[str], file: str, line: int, problems: ReadErrors
 ) -> Record | None:
@@ -151,5 +158,4 @@ def _add_problem(fields: Sequence[str], names: Sequence[str], file: str, line: i
     if not text:
         problems.add(f"empty {name}", file, line, " | ".join(fields) if any(fields) else "")
     else:
-        what = "a NUL character" if "\0" in text else "half a surrogate pair"
-        problems.add(what, file, line, text, f"in the {name}")
+        problems.add(fault_of(text), file, line, text, f"in the {name}")

@@ -39,7 +39,7 @@ def named_objects(source: Source, layout: Layout, problems: ReadErrors) -> Itera
     own: Sequence[str]
     for line, text in source.lines(problems):
         try:
-            found = _parse(text)
+            found = parse_object(text)
             if by_default and (languages := directions(found)):
                 pair = suggestions.pair(found, languages)
                 if pair is None:
@@ -63,7 +63,7 @@ def suggested_languages(source: Source) -> tuple[str, str] | None:
     """The languages of the first line, if it is a suggestion."""
     for _, text in source.lines(ReadErrors("skip")):
         try:
-            return directions(_parse(text))
+            return directions(parse_object(text))
         except Unusable:
             return None
     return None
@@ -84,7 +84,7 @@ def _keys(layout: Layout, source: Source) -> list[str]:
     return keys
 
 
-def _parse(text: str) -> Mapping[str, Any]:
+def parse_object(text: str) -> Mapping[str, Any]:
     if not text.strip():
         raise Unusable("an empty line")
     try:

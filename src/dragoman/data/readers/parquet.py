@@ -47,7 +47,7 @@ def row_groups(source: Source, rows: int) -> list[RowGroups]:
 def read_parquet(source: Source, layout: Layout, problems: ReadErrors) -> Iterator[Record]:
     """Read the chosen columns, by name or position. The line of a record is its row, counted from 1."""
     first = row = source.before if isinstance(source, RowGroups) else 0
-    for values in _rows(source, layout):
+    for values in parquet_rows(source, layout):
         row += 1
         try:
             texts = [as_text(value, field) for value, field in zip(values, layout.fields_of_columns, strict=True)]
@@ -74,7 +74,7 @@ def parquet_head(source: Source, rows: int) -> tuple[list[str], list[list[Any]]]
     return names, [] if batch is None else [[row[name] for name in names] for row in batch.to_pylist()]
 
 
-def _rows(source: Source, layout: Layout) -> Iterator[tuple[Any, ...]]:
+def parquet_rows(source: Source, layout: Layout) -> Iterator[tuple[Any, ...]]:
     """Yield the values of the chosen columns; errors of pyarrow become a DataError."""
     if source.name == STANDARD_INPUT or source.compression:
         raise DataError(f"{source.shown}: Parquet needs random access; give an uncompressed file by name")

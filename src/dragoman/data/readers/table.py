@@ -119,7 +119,7 @@ def named_rows(rows: Iterator[Row], source: Source, layout: Layout, problems: Re
             found = _named_columns(line, row, layout)
             if found and not header:
                 header = True
-                problems.note(_header_note(file, row, found))
+                problems.note(header_note(file, row, found))
             columns = found or find_columns(layout.columns, line, row, header, source) or list(range(len(fields)))
             needed, width = max(columns) + 1, len(row)
             if header:
@@ -150,9 +150,11 @@ def _named_columns(line: int, row: Sequence[str], layout: Layout) -> list[int] |
     return None if named is None else [names.index(name) for name in named]
 
 
-def _header_note(file: str, row: Sequence[str], columns: Sequence[int]) -> str:
+def header_note(file: str, row: Sequence[str], columns: Sequence[int]) -> str:
+    """What to tell of a header that was recognised."""
     named = " and ".join(f"'{clean(row[column])}'" for column in columns)
-    return f"{file}: the first line is a header, so {named} are the columns read (--no-header reads it as a pair)"
+    are = "is the column" if len(columns) == 1 else "are the columns"
+    return f"{file}: the first line is a header, so {named} {are} read (--no-header reads it as a row)"
 
 
 def _expected(row: Sequence[str], needed: int, width: int) -> str:
