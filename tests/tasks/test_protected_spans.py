@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,10 +17,11 @@ from hypothesis import strategies as st
 from dragoman import Translator
 from dragoman.data import toys
 from dragoman.decoding import Hypothesis
+from dragoman.tasks.translation.scoring import BATCH, Scorer
 from dragoman.tasks.translation.translator import DecodingOptions
-from dragoman.text.protection import STANDINS, mask, protected_spans
+from dragoman.text.protection import STANDINS, Masked, mask, protected_spans
 from dragoman.text.spacing import put_back
-from dragoman.text.spans import Judge, restored
+from dragoman.text.spans import Pair, Rounds, restoring
 from tests.tasks.models import PAIRS, WHAT, WHO, WORDS, taught, tiny, undertrained
 
 WORDS_ALONE = [*WHO, *WHAT, "sees", "and", "unseen", "ñandú", "日本", ",", ".", "—", "(", ")"]
@@ -214,6 +216,18 @@ def test_the_digits_of_a_toy_task_are_its_words(task: str, monkeypatch: pytest.M
     assert [piece.removeprefix("\u2581") for piece in shown] == ["3", "1", "2"]
 
 
+def likelihoods(texts: Callable[[str], float]) -> Callable[[list[Pair]], list[np.ndarray[Any, Any]]]:
+    """A network that thinks this of texts, and nothing of their words."""
+    return lambda pairs: [np.array([0.0] * len(text.split()) + [texts(text)]) for _, text in pairs]
+
+
+def restored(written: str, masked: Masked, judge: Callable[[list[Pair]], list[np.ndarray[Any, Any]]]) -> str:
+    rounds = Rounds([restoring(written, masked)])
+    while rounds.asked:
+        rounds.answer(judge(rounds.asked))
+    return put_back(rounds.finished[0][1], masked)
+
+
 def writing(translator: Translator, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the network write this, whatever it reads."""
     (labels,) = translator.target_tokenizer.encode([text])
@@ -225,9 +239,7 @@ def test_a_lost_span_goes_where_the_network_finds_it_likeliest(monkeypatch: pyte
     translator = Translator.load(undertrained())
     writing(translator, "El hombre ve la casa.", monkeypatch)
 
-    def liked(unit: object, texts: list[str]) -> list[float]:
-        return [100.0 * (f"ve {STANDINS[0]} la" in text) for text in texts]
-
+    liked = likelihoods(lambda text: 100.0 * (f"ve {STANDINS[0]} la" in text))
     monkeypatch.setattr(translator._scorer, "likelihoods", liked)
     assert translator.translate(["The man sees 5 houses."]) == ["El hombre ve 5 la casa."]
 
@@ -236,18 +248,32 @@ def test_a_span_written_too_often_stays_once(monkeypatch: pytest.MonkeyPatch) ->
     translator = Translator.load(undertrained())
     five, other = STANDINS[:2]
     writing(translator, f"El {five} hombre ve {five} la {other} casa.", monkeypatch)
-    monkeypatch.setattr(
-        translator._scorer, "likelihoods", lambda source, texts: [float(f"ve {five}" in t) for t in texts]
-    )
+    monkeypatch.setattr(translator._scorer, "likelihoods", likelihoods(lambda text: 10.0 * (f"ve {five}" in text)))
     assert translator.translate(["The man sees 5 houses."]) == ["El hombre ve 5 la casa."]
+
+
+@pytest.mark.parametrize(("alternatives", "expected"), [(2, 2), (3, 2)])
+def test_alternatives_differ(alternatives: int, expected: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two hypotheses may be the same text once their spans are restored; then the next one of the search is taken."""
+    translator = Translator.load(undertrained())
+    five = STANDINS[0]
+    written = translator.target_tokenizer.encode(
+        [f"El {five} hombre.", f"El {five} {five} hombre.", f"La {five} mujer."]
+    )
+    hypotheses = [Hypothesis.of(labels, -1.0 - i, True) for i, labels in enumerate(written)]
+
+    def search(sources: list[Any], options: DecodingOptions, *_: object) -> list[list[Hypothesis]]:
+        return [hypotheses[: options.alternatives] for _ in sources]
+
+    monkeypatch.setattr(translator, "_search", search)
+    (found,) = translator.translations(["The 5 men."], DecodingOptions(beam=3, alternatives=alternatives))
+    assert [alternative.text for alternative in found.alternatives] == ["El 5 hombre.", "La 5 mujer."][:expected]
 
 
 def test_what_stands_inside_a_sentence_is_not_put_behind_its_full_stop(monkeypatch: pytest.MonkeyPatch) -> None:
     translator = Translator.load(undertrained())
     writing(translator, "El hombre.", monkeypatch)
-    monkeypatch.setattr(
-        translator._scorer, "likelihoods", lambda source, texts: [100.0 * (t[-1] in STANDINS) for t in texts]
-    )
+    monkeypatch.setattr(translator._scorer, "likelihoods", likelihoods(lambda text: 100.0 * (text[-1] in STANDINS)))
     assert translator.translate(["The man sees 5 houses."])[0].endswith(".")
     assert translator.translate(["The man sees houses. 5"]) == ["El hombre. 5"]
 
@@ -315,9 +341,10 @@ def test_tags_are_nested_as_in_the_source_whatever_the_network_thinks(text: str,
     def any_number(text: str) -> float:
         return float(zlib.crc32(f"{seed}{text}".encode()))
 
-    judge = Judge(lambda texts: [any_number(t) for t in texts], lambda _, t: [any_number(w) for w in t.split()])
-    masked = mask(text)
-    found = put_back(restored(written.format(*STANDINS), masked, judge), masked)
+    def judge(pairs: list[Pair]) -> list[np.ndarray[Any, Any]]:
+        return [np.array([any_number(word) for word in [*t.split(), t]]) for _, t in pairs]
+
+    found = restored(written.format(*STANDINS), mask(text), judge)
     assert Counter(re.findall("</?[bi]>|[56]", found)) == Counter(re.findall("</?[bi]>|[56]", text))
     assert well_formed(found), found
     if "5" in text:
@@ -327,8 +354,7 @@ def test_tags_are_nested_as_in_the_source_whatever_the_network_thinks(text: str,
 def placed(source: str, written: str, texts: Callable[[str], float]) -> str:
     """Tags put into what was written, by a network that thinks this of texts and nothing of their words."""
     masked = mask(source)
-    judge = Judge(lambda found: [texts(put_back(each, masked)) for each in found], lambda _, t: [0.0] * len(t.split()))
-    return put_back(restored(written, masked, judge), masked)
+    return restored(written, masked, likelihoods(lambda text: texts(put_back(text, masked))))
 
 
 @pytest.mark.parametrize(
@@ -349,6 +375,98 @@ def test_all_pairs_of_tags_are_placed_together() -> None:
     liked = {"w <b>x</b> y z": 20.0, "<b>w</b> <i>x</i> y z": 100.0}
     found = placed("<b>a</b> <i>b</i> c d", "w x y z", lambda text: liked.get(text, 0.0))
     assert found == "<b>w</b> <i>x</i> y z"
+
+
+# How much the network is asked
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many translations the network judges, by batch."""
+    found: list[int] = []
+    judge = Scorer.likelihoods
+
+    def counted(scorer: Scorer, pairs: list[Pair]) -> list[np.ndarray[Any, Any]]:
+        found.append(len(pairs))
+        return judge(scorer, pairs)
+
+    monkeypatch.setattr(Scorer, "likelihoods", counted)
+    return found
+
+
+UI_TEXTS = [
+    "Save {count} houses to {folder}?",
+    "The man sees <b>{name}</b> from the house.",
+    "%d of %d apples",
+    "The boy wants {n} new boats",
+    "Click <a href='x'>here</a> to buy.",
+    "Hello {name}, the old book!",
+    "{user} sells the green plant to {project}.",
+]
+
+
+@pytest.mark.parametrize(
+    "unit", ["%a%", "{a} b ", "http://a[x ", "<b>a</b> b ", "<a> b </a>", "5 a ", "a😀 ", "{0}a{1}b"]
+)
+def test_many_spans_are_judged_in_few_batches(unit: str, asked: list[int]) -> None:
+    """Twice as many spans are twice as many candidates, in full batches: once there was a batch for each span."""
+    translator, judged = Translator.load(undertrained()), []
+    for times in (30, 60):
+        asked.clear()
+        translator.translations([unit * times], DecodingOptions(beam=1))
+        judged.append(sum(asked))
+        assert len(asked) <= 12 + sum(asked) / BATCH
+    assert judged[0] <= judged[1] <= 2.5 * judged[0] + 20
+    assert judged[1] <= 2 * len(unit * 60)
+
+
+def test_the_spans_of_several_texts_are_judged_together(asked: list[int]) -> None:
+    translator = Translator.load(undertrained())
+    alone = []
+    for text in UI_TEXTS:
+        asked.clear()
+        translator.translations([text])
+        alone.append(len(asked))
+    asked.clear()
+    translator.translations(4 * UI_TEXTS)
+    assert 0 < len(asked) <= max(alone) + sum(asked) / BATCH
+
+
+@pytest.mark.parametrize(
+    ("source", "written"),
+    [
+        ("{a} " + "word " * 300, "palabra " * 300),
+        ("{a} " + "word " * 300, f"palabra {STANDINS[0]} " * 300),
+        ("a <b>b c</b> " + "word " * 300, "palabra " * 300),
+        ("<b>a</b> <i>b</i> <u>c</u> <s>d</s> " + "word " * 300, "palabra " * 300),
+        ("a {0} b {1} c {2} d {3} e {4} f {5} g {6} h {7}", "palabra " * 20),
+    ],
+)
+def test_the_places_that_are_compared_are_few_however_long_a_sentence_is(source: str, written: str) -> None:
+    """Those nearest to the place in the source; where too many were compared, that place itself."""
+    masked, judged = mask(source), list[str]()
+
+    def judge(pairs: list[Pair]) -> list[np.ndarray[Any, Any]]:
+        judged.extend(text for _, text in pairs)
+        return [np.zeros(len(text.split()) + 1) for _, text in pairs]
+
+    found = restored(written, masked, judge)
+    assert len(judged) <= 120
+    assert [found.count(span) for span in masked.spans] == [1] * len(masked.spans)
+    if "{7}" in source:
+        assert re.findall(r"\d", found) == list("01234567"), "in their order, as nothing says otherwise"
+
+
+def test_a_translation_can_be_given_up_between_two_slices(asked: list[int]) -> None:
+    translator = Translator.load(undertrained())
+    units = [unit for _ in range(50) for unit in translator.take_apart("{a} b " * 8).units()]
+    work = translator.running(units, DecodingOptions(beam=1))
+    for _ in range(3):
+        next(work)
+    begun = len(asked)
+    assert 0 < begun <= 2 * translator.workers.threads
+    assert len(list(work)) > 4
+    assert len(asked) > 2 * begun
 
 
 # Spaces

@@ -1,24 +1,29 @@
-"""Protected spans in a translation: what the network reads of them, and where they belong in what it wrote.
+"""Put protected spans where they belong in a translation.
 
 Pairs of tags, and emoji at the ends, say nothing about the sentence: the network translates it without
-them, as well as it can, and then tells where they belong: by the probability of the translation with them at every
-place that they might take, and by which of its words depend on the words that they were around. If that says little,
+them, as well as it can, and then tells where they belong: by the probability of the translation with them at the places
+that they might take, and by which of its words depend on the words that they were around. If that says little,
 they go about where the source has them. All other spans stand for something, so the network reads and writes their
 stand-ins; one that it loses is placed by its probability too. No sentence is ever cut at its spans.
+
+What a network has to judge is bounded: the places nearest to the one in the source, the words that a pair of tags fits
+best, and for each translation only so many in all. Where that is used up, the place in the source decides. So a text
+that is nothing but spans costs little more than one of words.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from dragoman.graph import Array
-from dragoman.text.protection import CLOSING_TAG, OPENING_TAG, STANDINS, Masked, is_emoji, spaced
+from dragoman.text.markup import UNIT, Markup, TagPair, removed
+from dragoman.text.protection import STANDINS, Masked, spaced
 from dragoman.text.sentences import collapsed
 from dragoman.text.spacing import STANDIN
 
@@ -29,147 +34,131 @@ DISTANCE = 12.0  # nats for a stand-in as far from its place in the source as th
 TAG_DISTANCE = 25.0  # the same for a pair of tags
 KEPT = 4  # texts that are kept while one pair of tags after the other is placed
 SPREAD = 2  # words that a pair of tags may enclose more, or fewer, than in the source
+NEAREST = 16  # places of a stand-in that are compared
+LIKELIEST = 24  # texts with one more pair of tags that are compared ...
+TRIED = 96  # ... of so many that it might be in
+COMPARED, COMPARED_PER_WORD = 24, 4  # texts that are compared for one translation
 _GAP = re.compile(r"(?<![^\W_])(?=[^\W_])|(?=[^\w\s])|$")  # before a word, before a mark, at the end
-_UNIT = re.compile(rf"[^\W_]+(?:['’][^\W_]+)*|{STANDIN.pattern}")  # a word, or what stands for one
 _ENDING_MARKS = frozenset(".!?…")
 
-
-@dataclass(frozen=True)
-class Judge:
-    """What a network thinks of translations.
-
-    texts  log p of some translations of the text with all its stand-ins
-    words  log p of each word (between spaces) of a translation, given a source
-    """
-
-    texts: Callable[[Sequence[str]], Sequence[float]]
-    words: Callable[[str, str], Sequence[float]]
+Pair = tuple[str, str]  # a source and a translation of it
+T = TypeVar("T")
+# Work that asks a network: it yields pairs, is sent log p of each word of their translations (between spaces) and of
+# their ends [words + 1], and returns what it found. Much such work can ask at once, and its pairs be judged together.
+Asking = Generator[list[Pair], Sequence[Array], T]
 
 
 @dataclass(frozen=True)
-class TagPair:
-    """An opening tag and its closing tag, by their stand-ins, and what stands between them in the source.
+class _Candidate:
+    """A translation with a span at one of its places.
 
-    words  how many words and spans, other than tags
-    spans  the stand-ins among them
+    prior       nats for what speaks for this place by itself
+    likelihood  log p of the text, or as long as that is not known, of the one that it was made from
     """
 
-    opening: str
-    closing: str
-    words: int = 0
-    spans: frozenset[str] = frozenset()
+    text: str
+    prior: float
+    likelihood: float = 0.0
 
-    def place(self, text: str) -> tuple[int, int]:
-        return text.find(self.opening), text.find(self.closing)
-
-    def inside(self, text: str) -> str:
-        start, stop = self.place(text)
-        return text[start + 1 : stop]
-
-    def encloses(self, text: str, hidden: Collection[str]) -> bool:
-        """Whether words stand between them where words did, and the same spans."""
-        found = [match[0] for match in _UNIT.finditer(self.inside(text)) if match[0] not in hidden]
-        return (not self.words or bool(found)) and self.spans == {unit for unit in found if unit in STANDINS}
+    @property
+    def score(self) -> float:
+        return self.prior + self.likelihood
 
 
-class Markup:
-    """What the network does not read: pairs of tags, and emoji at the ends, by their stand-ins.
+@dataclass
+class _Judge:
+    """Compares translations of a text; `left` is how many more it may."""
 
-    pairs   in the order of their opening tags
-    first   emoji and tags around everything else that the text begins with, and last, what it ends with
-    hidden  all of these stand-ins
-    """
+    source: str
+    left: int
 
-    def __init__(self, masked: Masked) -> None:
-        spans = dict(zip(STANDINS, masked.spans, strict=False))
-        pairs = sorted(_pairs(masked.text, spans), key=lambda pair: pair.place(masked.text))
-        self.first, self.last = _ends(masked.text, spans, {pair.opening: pair.closing for pair in pairs})
-        tags = (standin for pair in pairs for standin in (pair.opening, pair.closing))
-        self.hidden = frozenset((*tags, *self.first, *self.last))
-        self.pairs = [self._known(pair, masked.text) for pair in pairs]
-        self.words = sum(unit not in self.hidden for unit in _UNIT.findall(masked.text))
-        self.related = {(p, q): _relation(p, q, masked.text) for p, q in combinations(self.pairs, 2)}
-
-    def _known(self, pair: TagPair, text: str) -> TagPair:
-        units = [unit for unit in _UNIT.findall(pair.inside(text)) if unit not in self.hidden]
-        return replace(pair, words=len(units), spans=frozenset(unit for unit in units if unit in STANDINS))
-
-    def is_nested(self, text: str) -> bool:
-        """Whether the tags that a text holds are nested as in the source."""
-        there = [pair for pair in self.pairs if min(pair.place(text)) >= 0]
-        return all(pair.place(text)[0] < pair.place(text)[1] for pair in there) and all(
-            _relation(p, q, text) == self.related[p, q] for p, q in combinations(there, 2)
-        )
+    def ranked(self, candidates: Sequence[_Candidate], most: int) -> Asking[list[_Candidate]]:
+        """The most promising candidates, by what the network thinks of them, best first."""
+        scores = np.array([candidate.score for candidate in candidates])
+        chosen = np.sort(np.argsort(-scores, kind="stable")[: max(1, min(most, self.left))])
+        found = [candidates[i] for i in chosen]
+        if len(found) > 1:
+            self.left -= len(found)
+            judged = yield [(self.source, candidate.text) for candidate in found]
+            found = [replace(c, likelihood=float(words.sum())) for c, words in zip(found, judged, strict=True)]
+        return sorted(found, key=lambda candidate: -candidate.score)
 
 
-def _pairs(text: str, spans: Mapping[str, str]) -> Iterator[TagPair]:
-    opened: list[tuple[str, str]] = []
-    for standin in STANDIN.findall(text):
-        if opening := OPENING_TAG.fullmatch(spans[standin]):
-            opened.append((opening[1], standin))
-        elif (closing := CLOSING_TAG.fullmatch(spans[standin])) and closing[1] in dict(opened):
-            while (found := opened.pop())[0] != closing[1]:  # <br> is never closed
-                pass
-            yield TagPair(found[1], standin)
-
-
-def _ends(text: str, spans: Mapping[str, str], closing: Mapping[str, str]) -> tuple[str, str]:
-    rest, first, last = text.strip(), "", ""
-    while rest:
-        if is_emoji(spans.get(rest[0], "")):
-            first, rest = first + rest[0], rest[1:].strip()
-        elif is_emoji(spans.get(rest[-1], "")):
-            last, rest = rest[-1] + last, rest[:-1].strip()
-        elif closing.get(rest[0]) == rest[-1]:
-            first, last, rest = first + rest[0], rest[-1] + last, rest[1:-1].strip()
-        else:
-            break
-    return first, last
-
-
-def _relation(p: TagPair, q: TagPair, text: str) -> str:
-    """How two pairs stand to each other: one inside the other, apart, or crossed."""
-    (a, b), (c, d) = p.place(text), q.place(text)
-    if b < c or d < a:
-        return "apart"
-    return "inside" if a < c and d < b else "around" if c < a and b < d else "crossed"
-
-
-def without_markup(masked: Masked) -> str:
-    """What the network reads: the text without pairs of tags, and without emoji at its ends."""
-    return removed(spaced(masked.text), Markup(masked).hidden) if masked.spans else masked.text
-
-
-def restored(text: str, masked: Masked, judge: Judge, fixed: int = 0) -> str:
+def restoring(text: str, masked: Masked, fixed: int = 0) -> Asking[str]:
     """A translation with every stand-in of its source exactly once.
 
-    One that is missing goes to the place where the network finds it most probable, all places compared; a pair of tags
-    around the words that depend most on those it was around. Of stand-ins that are too many, the least probable is
-    taken out. `fixed` characters at the beginning stay as they are.
+    One that is missing goes to the place where the network finds it most probable; a pair of tags around the words that
+    depend most on those it was around. Of stand-ins that are too many, the most probable stays. `fixed` characters at
+    the beginning stay as they are.
     """
     wanted, markup = STANDIN.findall(masked.text), Markup(masked)
     text = removed(text, [standin for standin in STANDINS if standin not in wanted or standin in markup.hidden])
     if not wanted:
         return text
+    judge = _Judge(spaced(masked.text), COMPARED + COMPARED_PER_WORD * markup.words)
     for standin in wanted:
-        while text.count(standin) > 1:
-            text = _best(_without(text, standin), judge.texts)
+        if text.count(standin) > 1:
+            texts = _with_one_of(text, standin, _share(masked.text, standin))
+            text = yield from _placed(texts, standin, masked, judge)
     if not fixed:
         text = spaced(markup.first + text + markup.last)
-    opening = {pair.opening: pair for pair in markup.pairs}
-    closing = {pair.closing for pair in markup.pairs}
+    tags = {standin for pair in markup.pairs for standin in (pair.opening, pair.closing)}
     for standin in wanted:
-        if standin not in text and standin not in opening and standin not in closing:
+        if standin not in text and standin not in tags:
             behind = masked.text.rstrip().endswith(standin)
-            text = _placed(list(dict.fromkeys(_with(text, standin, fixed, behind))), standin, masked, judge)
-    return _tagged(text, markup, masked, judge, fixed)
+            texts = _with(text, standin, fixed, behind, _share(masked.text, standin))
+            text = yield from _placed(texts, standin, masked, judge)
+    return (yield from _tagged(text, markup, masked, judge, fixed))
 
 
-def _placed(candidates: list[str], standin: str, masked: Masked, judge: Judge) -> str:
+class Rounds(Generic[T]):
+    """Much work at once, in rounds: all that it asks in one round can be judged together.
+
+    asked     pairs to judge; none when all is done
+    finished  what was done since the last round: its number, and what it found
+    """
+
+    def __init__(self, work: Sequence[Asking[T]]) -> None:
+        self.asked: list[Pair] = []
+        self.finished: list[tuple[int, T]] = []
+        self._waiting: list[tuple[int, Asking[T], int]] = []  # which it is, and how many pairs it asks
+        for i, each in enumerate(work):
+            self._ask(i, each, None)
+
+    def answer(self, judged: Sequence[Array]) -> None:
+        """Hand on what the network thinks of the pairs, and ask for the next ones."""
+        waiting = self._waiting
+        self._waiting, self.asked, self.finished = [], [], []
+        at = 0
+        for i, each, count in waiting:
+            self._ask(i, each, judged[at : at + count])
+            at += count
+
+    def _ask(self, i: int, each: Asking[T], answer: Sequence[Array] | None) -> None:
+        try:
+            pairs = next(each) if answer is None else each.send(answer)
+        except StopIteration as end:
+            self.finished.append((i, end.value))
+        else:
+            self.asked += pairs
+            self._waiting.append((i, each, len(pairs)))
+
+
+def all_of(work: Sequence[Asking[T]]) -> Asking[list[T]]:
+    """What each of these finds, all asking together."""
+    rounds = Rounds(work)
+    found = dict(rounds.finished)
+    while rounds.asked:
+        rounds.answer((yield rounds.asked))
+        found |= dict(rounds.finished)
+    return [found[i] for i in range(len(work))]
+
+
+def _placed(texts: Sequence[str], standin: str, masked: Masked, judge: _Judge) -> Asking[str]:
     """The most probable of some texts with a stand-in; if that says little, with it about where the source has it."""
-    scores = np.array(judge.texts(candidates))
-    scores -= DISTANCE * np.array([abs(_share(each, standin) - _share(masked.text, standin)) for each in candidates])
-    return candidates[int(scores.argmax())]
+    wanted = _share(masked.text, standin)
+    candidates = [_Candidate(text, -DISTANCE * abs(_share(text, standin) - wanted)) for text in texts]
+    return (yield from judge.ranked(candidates, NEAREST))[0].text
 
 
 def _share(text: str, standin: str) -> float:
@@ -177,64 +166,99 @@ def _share(text: str, standin: str) -> float:
     return _letters(text.partition(standin)[0]) / max(1, _letters(text))
 
 
-def _tagged(text: str, markup: Markup, masked: Masked, judge: Judge, fixed: int) -> str:
+def _tagged(text: str, markup: Markup, masked: Masked, judge: _Judge, fixed: int) -> Asking[str]:
     """The text with each pair of tags around the words that translate those it was around.
 
     One pair is placed after the other. The best few texts are kept: a pair that took the words of another shows only
     when that one is placed.
     """
-    texts, bare = [text], removed(text, markup.hidden)
-    belonging: dict[TagPair, Array] = {}
-    for pair in markup.pairs:
-        if pair.opening in text:
-            continue
-        texts = _places_for(texts, pair, markup, fixed)
-        if len(texts) > 1:
-            belonging[pair] = _belonging_to(pair, bare, markup, masked, judge)
-            fits = [sum(_fit(each, known, masked, odds) for known, odds in belonging.items()) for each in texts]
-            scores = np.array(judge.texts(texts)) + fits
-            texts = [texts[i] for i in np.argsort(-scores, kind="stable")[:KEPT]]
-    return texts[0]
+    missing = [pair for pair in markup.pairs if pair.opening not in text]
+    belonging = yield from _belonging(missing, removed(text, markup.hidden), markup, masked)
+    kept = [_Candidate(text, 0.0)]
+    for pair in missing:
+        middle = (_share(masked.text, pair.opening) + _share(masked.text, pair.closing)) / 2
+        around = _around(kept, pair, belonging.get(pair), middle, markup, fixed)
+        nested = [candidate for candidate in around if markup.is_nested(candidate.text)]
+        right = [candidate for candidate in nested if pair.encloses(candidate.text, markup.hidden)]
+        if not nested:
+            around = list(_around_nothing(kept, pair, middle, fixed))
+            nested = [candidate for candidate in around if markup.is_nested(candidate.text)]
+        kept = (yield from judge.ranked(right or nested or around, LIKELIEST))[:KEPT]
+    return kept[0].text
 
 
-def _fit(text: str, pair: TagPair, masked: Masked, odds: Array) -> float:
-    """How well a pair of tags is placed: by the words that it is around, and by its distance from its source place."""
-    before = _letters(text[: pair.place(text)[0]])
-    inside = odds[before:][: _letters(pair.inside(text))]
-    return TRUST * float(inside.sum()) - TAG_DISTANCE * abs(_middle(text, pair) - _middle(masked.text, pair))
+def _around(
+    texts: Sequence[_Candidate], pair: TagPair, odds: Array | None, middle: float, markup: Markup, fixed: int
+) -> list[_Candidate]:
+    """The texts with a pair of tags around the words in a row that it fits best, in the order of their places.
 
-
-def _middle(text: str, pair: TagPair) -> float:
-    """The share of a text's letters that stand before the middle of what a pair of tags is around."""
-    return (_share(text, pair.opening) + _share(text, pair.closing)) / 2
-
-
-def _places_for(texts: Sequence[str], pair: TagPair, markup: Markup, fixed: int) -> list[str]:
-    """The texts with a pair of tags at every place that it may take; around nothing only if there is no other."""
-    around = [found for text in texts for found in _enclosing(text, pair, markup, fixed)]
-    nested = [found for found in around if markup.is_nested(found)]
-    right = [found for found in nested if pair.encloses(found, markup.hidden)]
-    empty = [found for text in texts for found in _with(text, pair.opening + pair.closing, fixed, True)]
-    return right or nested or [found for found in empty if markup.is_nested(found)] or around
-
-
-def _enclosing(text: str, pair: TagPair, markup: Markup, fixed: int) -> Iterator[str]:
-    """The text with a pair of tags around words in a row, about as many as in the source.
-
-    A pair that was around all words, or around nothing but spans, is so again.
+    It fits by what the words depend on, and by how far it is from its place in the source.
     """
-    units = [match for match in _UNIT.finditer(text, fixed) if match[0] not in markup.hidden]
+    found: list[tuple[float, int, int, _Candidate]] = []
+    for candidate in texts:
+        places = np.array(list(_stretches(candidate.text, pair, markup, fixed)), np.int64).reshape(-1, 2)
+        before = _letters_before(candidate.text)
+        starts, stops = before[places].T
+        shift = np.abs((starts + stops) / 2 / max(1, before[-1]) - middle)
+        sums = np.zeros(1 + before[-1]) if odds is None else np.cumsum([0.0, *odds])
+        fits = TRUST * (sums[stops] - sums[starts]) - TAG_DISTANCE * shift
+        found += [(fit, *place, candidate) for fit, place in zip(fits.tolist(), places.tolist(), strict=True)]
+    scores = np.array([fit + candidate.score for fit, *_, candidate in found])
+    best = np.sort(np.argsort(-scores, kind="stable")[:TRIED])
+    return [_enclosing(pair, *found[i]) for i in best]
+
+
+def _enclosing(pair: TagPair, fit: float, start: int, stop: int, candidate: _Candidate) -> _Candidate:
+    text = candidate.text
+    text = spaced(f"{text[:start]}{pair.opening}{text[start:stop]}{pair.closing}{text[stop:]}")
+    return replace(candidate, text=text, prior=candidate.prior + fit)
+
+
+def _stretches(text: str, pair: TagPair, markup: Markup, fixed: int) -> Iterator[tuple[int, int]]:
+    """Where words in a row start and stop, about as many as the pair of tags is around in the source.
+
+    A pair that is around all words, or around nothing but spans, is so again.
+    """
+    units = [match for match in UNIT.finditer(text, fixed) if match[0] not in markup.hidden]
     if pair.words == len(pair.spans):
         units = [match for match in units if match[0] in pair.spans]
-    every = pair.words in (markup.words, len(pair.spans))
+    every = _is_around_all(pair, markup)
     for i, first in enumerate(units[:1] if every else units):
         fewest, most = max(i, i + pair.words - SPREAD - 1), i + pair.words + SPREAD
         for last in units[-1:] if every else units[fewest:most]:
-            start, stop = first.start(), last.end()
-            yield spaced(f"{text[:start]}{pair.opening}{text[start:stop]}{pair.closing}{text[stop:]}")
+            yield first.start(), last.end()
 
 
-def _belonging(
+def _is_around_all(pair: TagPair, markup: Markup) -> bool:
+    """Whether it is around all words, or around nothing but spans."""
+    return pair.words in (markup.words, len(pair.spans))
+
+
+def _around_nothing(texts: Sequence[_Candidate], pair: TagPair, middle: float, fixed: int) -> Iterator[_Candidate]:
+    for candidate in texts:
+        for text in _with(candidate.text, pair.opening + pair.closing, fixed, True, middle):
+            shift = abs(_share(text, pair.opening) - middle)
+            yield replace(candidate, text=text, prior=candidate.prior - TAG_DISTANCE * shift)
+
+
+def _belonging(pairs: Sequence[TagPair], text: str, markup: Markup, masked: Masked) -> Asking[Mapping[TagPair, Array]]:
+    """By pair of tags, how much the words of a translation without markup belong to the words inside it (`_odds`)."""
+    asked = [pair for pair in pairs if not _is_around_all(pair, markup)]
+    if not asked or not text:
+        return {}
+    sources = [masked.text]
+    for pair in asked:
+        start, stop = pair.place(masked.text)
+        sources += masked.text[:start] + masked.text[stop:], masked.text[start:stop]
+    found = yield [(removed(spaced(source), markup.hidden), text) for source in sources]
+    whole, *parts = (words[:-1].tolist() for words in found)
+    return {
+        pair: _odds(text, pair.words / max(1, markup.words), whole, outside, inside)
+        for pair, outside, inside in zip(asked, parts[::2], parts[1::2], strict=True)
+    }
+
+
+def _odds(
     text: str, expected: float, whole: Sequence[float], outside: Sequence[float], inside: Sequence[float]
 ) -> Array:
     """[letters] log-odds that a word of a translation belongs to the words inside the tags, spread over its letters.
@@ -252,42 +276,38 @@ def _belonging(
     return np.array(odds)
 
 
-def _belonging_to(pair: TagPair, text: str, markup: Markup, masked: Masked, judge: Judge) -> Array:
-    """[letters] The same log-odds, of a translation without tags and emoji, for the words inside this pair of tags."""
-    if not text:
-        return np.zeros(0)
-    start, stop = pair.place(masked.text)
-    sources = (masked.text, masked.text[:start] + masked.text[stop:], masked.text[start:stop])
-    read = [removed(spaced(source), markup.hidden) for source in sources]
-    return _belonging(text, pair.words / max(1, markup.words), *(judge.words(source, text) for source in read))
-
-
 def _letters(text: str) -> int:
     return sum(map(str.isalnum, text))
 
 
-def removed(text: str, standins: Iterable[str]) -> str:
-    """The text without some stand-ins and the spaces before them."""
-    for standin in standins:
-        text = text.replace(f" {standin}", "").replace(standin, "")
-    return collapsed(text)
+def _letters_before(text: str) -> Array:
+    """[characters + 1] How many letters stand before each character of a text, and before its end."""
+    return np.cumsum([0, *map(str.isalnum, text)])
 
 
-def _without(text: str, standin: str) -> list[str]:
-    """The text with each one of these stand-ins taken out."""
-    return [collapsed(text[: match.start()] + text[match.end() :]) for match in re.finditer(f" ?{standin}", text)]
+def _with_one_of(text: str, standin: str, wanted: float) -> list[str]:
+    """The text with one of these stand-ins, each of those that are nearest to this share of its letters."""
+    pieces = re.split(f"( ?{standin})", text)
+    before = np.cumsum([_letters(piece) for piece in pieces])[1::2]
+    return [
+        collapsed("".join(piece for j, piece in enumerate(pieces) if j % 2 == 0 or j == 2 * i + 1))
+        for i in _nearest(before / max(1, _letters(text)), wanted)
+    ]
 
 
-def _with(text: str, standin: str, fixed: int, behind: bool) -> Iterator[str]:
-    """The text with one more stand-in, at every place between two words; behind its last mark only if `behind`."""
-    for match in _GAP.finditer(text, min(fixed, len(text))):
-        at = match.start()
-        if behind or at < len(text) or text[-1:] not in _ENDING_MARKS:
-            yield spaced(text[:at] + standin + text[at:])
+def _with(text: str, standin: str, fixed: int, behind: bool, wanted: float) -> list[str]:
+    """The text with one more stand-in, at the places between two words nearest to this share of its letters.
+
+    Behind its last mark only if `behind`.
+    """
+    behind = behind or text[-1:] not in _ENDING_MARKS
+    gaps = [match.start() for match in _GAP.finditer(text, min(fixed, len(text)))]
+    gaps = [at for at in gaps if behind or at < len(text)] or [len(text)]
+    before = _letters_before(text)
+    nearest = [gaps[i] for i in _nearest(before[gaps] / max(1, before[-1]), wanted)]
+    return list(dict.fromkeys(spaced(text[:at] + standin + text[at:]) for at in nearest))
 
 
-def _best(texts: Sequence[str], scores: Callable[[Sequence[str]], Sequence[float]]) -> str:
-    if len(texts) == 1:
-        return texts[0]
-    found = scores(texts)
-    return texts[max(range(len(texts)), key=lambda i: found[i])]
+def _nearest(shares: Array, wanted: float) -> Array:
+    """Which of some shares are nearest to one, in their order."""
+    return np.sort(np.argsort(np.abs(shares - wanted), kind="stable")[:NEAREST])

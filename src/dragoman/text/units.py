@@ -19,10 +19,10 @@ from dragoman.errors import ConfigurationError
 from dragoman.graph import Array
 from dragoman.text.documents import Document, split_html, split_text
 from dragoman.text.documents.document import has_letter
+from dragoman.text.markup import without_markup
 from dragoman.text.protection import STANDINS, Masked, mask, protected_spans
 from dragoman.text.sentences import pieces, split_sentences
 from dragoman.text.spacing import joint
-from dragoman.text.spans import without_markup
 from dragoman.wording import counted
 
 Form = Literal["text", "html"]

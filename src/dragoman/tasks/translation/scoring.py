@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -19,9 +20,13 @@ from dragoman.graph import Array, value_of
 from dragoman.networks import SequenceModel
 from dragoman.tasks.translation.results import Alignment
 from dragoman.text.protection import mask_pair, masked_pair, protected_spans
+from dragoman.text.spans import Asking, Pair, Rounds
+from dragoman.training.workers import Workers
 
 BATCH = 64
-Pair = tuple[str, str]
+CHARACTERS = 16_000  # of a batch of candidates: long ones make a batch of fewer
+NOTHING = np.zeros(0, np.int32)
+T = TypeVar("T")
 
 
 @dataclass(eq=False)
@@ -59,27 +64,36 @@ class Scorer:
         sums = [np.bincount(sentence, values, len(batch)) for values in each]
         return [(float(error), float(right), float(count)) for error, right, count in zip(*sums, strict=True)]
 
-    def likelihoods(self, source: str, texts: Sequence[str]) -> list[float]:
-        """log p of some translations of a source."""
-        return [float(each.sum()) for each in self._likelihoods(source, self.tokenizers[1].encode(texts))]
+    def answer(self, work: Sequence[Asking[T]], workers: Workers) -> Iterator[list[tuple[int, T]]]:
+        """Answer what some work asks, all together; after each slice of it, which is finished, with what it found."""
+        rounds = Rounds(work)
+        yield rounds.finished
+        while rounds.asked:
+            batches, judged = list(batches_of(rounds.asked)), list[Array]()
+            for start in range(0, len(batches), workers.threads):
+                if start:
+                    yield []
+                for words in workers.map(self.likelihoods, batches[start : start + workers.threads]):
+                    judged += words
+            rounds.answer(judged)
+            yield rounds.finished
 
-    def word_likelihoods(self, source: str, text: str) -> list[float]:
-        """log p of each word of a translation."""
-        words = self.tokenizers[1].encode(text.split())
-        (each,) = self._likelihoods(source, [np.concatenate(words)])
-        stops = np.cumsum([len(labels) for labels in words])
-        return [float(each[stop - len(labels) : stop].sum()) for labels, stop in zip(words, stops, strict=True)]
-
-    def _likelihoods(self, source: str, targets: Sequence[Array]) -> list[Array]:
-        """log p of each token of some translations of a source, the end token included."""
-        limit, found = self.network.maximum_length, list[Array]()
-        read = add_marks(self.tokenizers[0].encode([source])[0], limit)[0]
+    def likelihoods(self, pairs: Sequence[Pair]) -> list[Array]:
+        """[words + 1] log p of each word (between spaces) of each translation, and of its end."""
+        limit = self.network.maximum_length
+        sources = self._labels(0, (source for source, _ in pairs))
+        words = self._labels(1, (word for _, target in pairs for word in target.split()))
+        read = [add_marks(sources[source], limit)[0] for source, _ in pairs]
+        wrote = [[NOTHING, *(words[word] for word in target.split())] for _, target in pairs]
+        whole = [add_marks(np.concatenate(labels), None)[0] for labels in wrote]
+        batch = Batch.pairs(read, whole if limit is None else [labels[: limit + 1] for labels in whole])
         with fast_compute():
-            for start in range(0, len(targets), BATCH):
-                some = [add_marks(labels, None)[0] for labels in targets[start : start + BATCH]]
-                batch = Batch.pairs([read] * len(some), [each if limit is None else each[: limit + 1] for each in some])
-                found += np.split(log_probabilities(self.network, batch), batch.offsets[1:-1])
-        return found
+            found = np.split(log_probabilities(self.network, batch), batch.offsets[1:-1])
+        return [_by_word(each, [len(word) for word in some]) for each, some in zip(found, wrote, strict=True)]
+
+    def _labels(self, side: int, texts: Iterable[str]) -> dict[str, Array]:
+        unique = list(dict.fromkeys(texts))
+        return dict(zip(unique, self.tokenizers[side].encode(unique), strict=True))
 
     def align(self, source: str, target: str, attention: Callable[[Batch], Array] | None = None) -> Alignment:
         """The attention from a translation to its source: the last decoder layer, mean of all heads, or another one."""
@@ -110,3 +124,25 @@ class Scorer:
                         f"pair {number:,} has a side of {tokens:,} tokens, more than the {LONGEST:,} that can be "
                         f"evaluated: {text[:40]}...; cut it into sentences"
                     )
+
+
+def batches_of(pairs: Sequence[Pair]) -> Iterator[list[Pair]]:
+    """The pairs in order, in batches that a network can judge at once."""
+    batch: list[Pair] = []
+    size = 0
+    for pair in pairs:
+        length = len(pair[0]) + len(pair[1])
+        if batch and (len(batch) == BATCH or size + length > CHARACTERS):
+            yield batch
+            batch, size = [], 0
+        batch.append(pair)
+        size += length
+    if batch:
+        yield batch
+
+
+def _by_word(each: Array, lengths: Sequence[int]) -> Array:
+    """Sum what stands for the tokens of a translation by its words; what is left is for its end."""
+    sums = np.concatenate(([0.0], np.cumsum(each, dtype=np.float64)))
+    stops = np.minimum(np.cumsum(lengths), len(each))  # of a translation that was cut, some words have no tokens
+    return np.diff(np.append(sums[stops], sums[-1]))

@@ -6,11 +6,10 @@ import math
 import warnings
 import zlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from dragoman.batch import END, START, Batch
 from dragoman.data.pair_encoding import add_marks
@@ -29,14 +28,14 @@ from dragoman.tasks.translation.languages import LANGUAGES
 from dragoman.tasks.translation.lengths import JUDGED
 from dragoman.tasks.translation.options import WIDEST, DecodingOptions
 from dragoman.tasks.translation.results import Alignment, Alternative, Translation, together
-from dragoman.tasks.translation.scoring import BATCH, Pair, Scorer
+from dragoman.tasks.translation.scoring import BATCH, Scorer
 from dragoman.tasks.translation.settings import TranslatorMetadata
 from dragoman.text.language_id import LanguageProfile, profiles_from_json
 from dragoman.text.protection import EVERY_STANDIN, STANDINS, Masked, mask, spaced
 from dragoman.text.scripts import Alphabet
 from dragoman.text.sentences import collapsed
 from dragoman.text.spacing import put_back
-from dragoman.text.spans import Judge, restored
+from dragoman.text.spans import Asking, Pair, all_of, restoring
 from dragoman.text.units import Passage, Segmenter, Unit
 from dragoman.training.workers import Workers, threads_per_rank
 from dragoman.wording import counted
@@ -46,9 +45,11 @@ if TYPE_CHECKING:
 
 __all__ = ["WIDEST", "Alignment", "Alternative", "DecodingOptions", "Translation", "Translator"]
 
-_NOTHING = np.zeros(0, np.int32)
 SHORTEST = 16  # tokens that are translated at once even by a model trained on shorter sentences
+TOGETHER = 8 * BATCH  # units that are searched for in one slice of work
 HYPOTHESES = 1024  # per thread at a time: a wide beam has fewer sentences
+
+Finished = list[tuple[int, list[Alternative]]]  # units by their number, with their translations
 
 
 class Translator(TrainedModel):
@@ -125,18 +126,18 @@ class Translator(TrainedModel):
 
     def run(self, units: Sequence[Unit], options: DecodingOptions) -> list[list[Alternative]]:
         """Search for translations of each unit, best first."""
-        read = [unit for unit in units if unit.kept is None]
-        sources = [add_marks(unit.labels, None)[0] for unit in read]
-        longest = [self._limited(options.longest(source)) for source in sources]
-        prefixes = self.target_tokenizer.encode([unit.prefix for unit in read]) if any(u.prefix for u in read) else None
-        found = iter(self._search(sources, options, longest, prefixes))
-        beginnings = iter(prefixes or ())
-        return [
-            [Alternative(unit.kept, 0.0)]
-            if unit.kept is not None
-            else self._alternatives(unit, next(found), next(beginnings, _NOTHING))
-            for unit in units
-        ]
+        found = dict(result for slice in self.running(units, options) for result in slice)
+        return [found[i] for i in range(len(units))]
+
+    def running(self, units: Sequence[Unit], options: DecodingOptions) -> Iterator[Finished]:
+        """The same in slices of work, between which others can be done or the rest given up.
+
+        After each slice come the units that are finished, by their number, with their translations.
+        """
+        yield [(i, [Alternative(unit.kept, 0.0)]) for i, unit in enumerate(units) if unit.kept is not None]
+        read = [(i, unit) for i, unit in enumerate(units) if unit.kept is None]
+        for start in range(0, len(read), TOGETHER):
+            yield from self._translated(read[start : start + TOGETHER], options)
 
     def join(self, passage: Passage, found: Sequence[Sequence[Alternative]], options: DecodingOptions) -> Translation:
         """Put a text together again; its n-th alternative has the n-th best translation of each unit."""
@@ -170,9 +171,33 @@ class Translator(TrainedModel):
         """Whether a translation lacks so much of what its source has that hardly any training pair is like it."""
         return len(unit.labels) >= JUDGED and 0 < best.tokens < self.metadata.samples.ratio * len(unit.labels)
 
-    def _alternatives(self, unit: Unit, found: Sequence[Hypothesis], prefix: Array) -> list[Alternative]:
-        fixed = len(self.target_tokenizer.decode([prefix])[0])
-        return [self._alternative(unit, hypothesis, fixed) for hypothesis in found]
+    def _translated(self, numbered: Sequence[tuple[int, Unit]], options: DecodingOptions) -> Iterator[Finished]:
+        """Units that the network reads: first a search, then rounds in which protected spans are restored."""
+        units = [unit for _, unit in numbered]
+        sources = [add_marks(unit.labels, None)[0] for unit in units]
+        longest = [self._limited(options.longest(source)) for source in sources]
+        prefixes = self.target_tokenizer.encode([unit.prefix for unit in units])
+        found = self._search(sources, options, longest, prefixes if any(map(len, prefixes)) else None)
+        fixed = [len(text) for text in self.target_tokenizer.decode(prefixes)]
+        work = [self._restored(unit, some, kept) for unit, some, kept in zip(units, found, fixed, strict=True)]
+        again: list[int] = []
+        for finished in self._scorer.answer(work, self.workers):
+            different = [(i, _different(texts, found[i])) for i, texts in finished]
+            short = {i for i, some in different if len(some) < len(found[i]) == options.alternatives < options.beam}
+            again += short
+            yield [(numbered[i][0], some) for i, some in different if i not in short]
+        if again:  # two hypotheses were the same text: there may be others further down
+            more = replace(options, alternatives=options.beam)
+            for later in self._translated([numbered[i] for i in sorted(again)], more):
+                yield [(number, some[: options.alternatives]) for number, some in later]
+
+    def _restored(self, unit: Unit, hypotheses: Sequence[Hypothesis], fixed: int) -> Asking[list[str]]:
+        """The texts of some hypotheses with the protected spans of their source; the first `fixed` characters stay."""
+        texts = [collapsed(text) for text in self.target_tokenizer.decode(each.labels for each in hypotheses)]
+        if not self._protect:
+            return texts
+        restored = yield from all_of([restoring(text, unit.masked, fixed) for text in texts])
+        return [put_back(text, unit.masked) for text in restored]
 
     def _search(
         self, sources: list[Array], options: DecodingOptions, longest: list[int], prefixes: list[Array] | None
@@ -188,16 +213,6 @@ class Translator(TrainedModel):
         """Limit the length to the learned positions, of which the start token takes one."""
         limit = self.network.maximum_length
         return longest if limit is None else max(1, min(longest, limit - 1))
-
-    def _alternative(self, unit: Unit, hypothesis: Hypothesis, fixed: int) -> Alternative:
-        """Return the text of a hypothesis with its protected spans restored; the first `fixed` characters stay."""
-        text = collapsed(self.target_tokenizer.decode([hypothesis.labels])[0])
-        if self._protect:
-            source = spaced(unit.masked.text)
-            judge = Judge(lambda texts: self._scorer.likelihoods(source, texts), self._scorer.word_likelihoods)
-            text = put_back(restored(text, unit.masked, judge, fixed), unit.masked)
-        tokens = len(hypothesis.labels) + hypothesis.finished
-        return Alternative(text, hypothesis.log_probability / max(1, tokens), tokens)
 
     # Explaining
 
@@ -276,3 +291,12 @@ class Translator(TrainedModel):
                 found += [Sentence(source, target, *row) for (source, target), row in zip(chunk, rows, strict=True)]
                 tell(len(found))
         return found
+
+
+def _different(texts: Sequence[str], hypotheses: Sequence[Hypothesis]) -> list[Alternative]:
+    """The hypotheses as alternatives, best first; of those with the same text the first."""
+    found: dict[str, Alternative] = {}
+    for text, hypothesis in zip(texts, hypotheses, strict=True):
+        tokens = len(hypothesis.labels) + hypothesis.finished
+        found.setdefault(text, Alternative(text, hypothesis.log_probability / max(1, tokens), tokens))
+    return list(found.values())
