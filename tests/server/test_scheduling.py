@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,7 +14,7 @@ from dragoman.server.scheduling import BATCH, Scheduler
 from dragoman.tasks.translation.options import DecodingOptions
 from dragoman.tasks.translation.results import Alternative
 from dragoman.tasks.translation.settings import SampleLengths
-from dragoman.tasks.translation.translator import Translator
+from dragoman.tasks.translation.translator import Finished, Translator
 from dragoman.text.scripts import Alphabet
 from dragoman.text.units import Passage, Segmenter, Unit
 
@@ -26,6 +26,7 @@ class Upper:
 
     def __init__(self) -> None:
         self.batches: list[list[str]] = []
+        self.slices = 0
         self.options: list[DecodingOptions] = []
         self.alphabet = Alphabet.of(["a"])
         self.metadata = SimpleNamespace(samples=SampleLengths())
@@ -43,6 +44,16 @@ class Upper:
         self.options.append(options)
         ranks = range(options.alternatives)
         return [[Alternative(f"{text.upper()}{'!' * rank}", -0.5, 3) for rank in ranks] for text in texts]
+
+    def running(self, units: Sequence[Unit], options: DecodingOptions) -> Iterator[Finished]:
+        """Those that are hard take ten slices more than the others."""
+        found = list(enumerate(self.run(units, options)))
+        hard = [i for i, unit in enumerate(units) if "hard" in unit.text]
+        yield [(i, some) for i, some in found if i not in hard]
+        for _ in range(10 * bool(hard)):
+            self.slices += 1
+            yield []
+        yield [(i, some) for i, some in found if i in hard]
 
     join = Translator.join
     _is_short = Translator._is_short
@@ -178,4 +189,36 @@ def test_a_cancelled_document_is_not_translated_further(scheduler: Scheduler, se
     scheduler.add({"cancel": 1})
     run(scheduler)
     assert len(scheduler.models["en-es"].batches) == 1
+    assert sent == [{"cancelled": 1}]
+
+
+def test_what_is_easy_does_not_wait_for_what_is_hard(scheduler: Scheduler, sent: list[dict[str, Any]]) -> None:
+    """Neither in the same batch, nor in a later one."""
+    scheduler.add(translate(1, "a hard text."))
+    scheduler.add(translate(2, "an easy text."))
+    scheduler.step()
+    assert [message["id"] for message in sent] == [2]
+    scheduler.add(translate(3, "another."))
+    scheduler.step()
+    assert [message["id"] for message in sent] == [2, 3]
+    run(scheduler)
+    assert sent[2]["result"]["translations"] == ["A HARD TEXT."]
+
+
+def test_sentences_of_a_text_stay_in_their_order(scheduler: Scheduler, sent: list[dict[str, Any]]) -> None:
+    text = "\n".join(f"A {'hard' if n % 3 else 'easy'} sentence {n}." for n in range(2 * BATCH + 5))
+    scheduler.add(translate(1, text))
+    run(scheduler)
+    assert sent[0]["result"]["translations"] == [text.upper()]
+
+
+def test_work_whose_client_left_ends_between_two_slices(scheduler: Scheduler, sent: list[dict[str, Any]]) -> None:
+    scheduler.add(translate(1, "a hard text."))
+    scheduler.step()
+    scheduler.step()
+    begun = scheduler.models["en-es"].slices
+    scheduler.add({"cancel": 1})
+    assert not scheduler.busy
+    run(scheduler)
+    assert 0 < begun == scheduler.models["en-es"].slices < 10
     assert sent == [{"cancelled": 1}]

@@ -28,8 +28,16 @@ class Waiting:
     request: TranslationRequest
 
 
+@dataclass
+class Together:
+    """Sentences of some requests that go through a network together, one slice of work after another."""
+
+    slices: Iterator[None]
+    waiting: list[Waiting]
+
+
 class Scheduler:
-    """Runs jobs on the models of a worker. Nothing waits for more than one batch and one other job.
+    """Runs jobs on the models of a worker. Nothing waits for more than a slice of each batch and one other job.
 
     answers    what is done for each kind of job besides translation
     send       takes the messages to the front process
@@ -49,17 +57,19 @@ class Scheduler:
         self.flush = flush
         self.translated = 0  # sentences of the last batch
         self._translations: deque[Waiting] = deque()
+        self._batches: deque[Together] = deque()
         self._jobs: deque[tuple[int, Callable[[], Any]]] = deque()
         self._streams: dict[int, Iterator[Any]] = {}
 
     @property
     def busy(self) -> bool:
-        return bool(self._translations or self._jobs or self._streams)
+        return bool(self._translations or self._batches or self._jobs or self._streams)
 
     @property
     def waiting(self) -> int:
         """Sentences to translate; a whole batch where something else is to be done, which must not wait."""
-        return BATCH if self._jobs or self._streams else sum(each.request.left for each in self._translations)
+        busy = self._jobs or self._streams or self._batches
+        return BATCH if busy else sum(each.request.left for each in self._translations)
 
     def add(self, message: Mapping[str, Any]) -> None:
         """Accept a job, or the word that nobody waits for one any more."""
@@ -83,7 +93,7 @@ class Scheduler:
 
     def step(self) -> None:
         """Do one piece of work of each kind."""
-        for work in (self._translate_batch, self._run_job, self._advance_streams):
+        for work in (self._translate, self._run_job, self._advance_streams):
             work()
             self.flush()
 
@@ -100,27 +110,55 @@ class Scheduler:
         answer, model = self.answers[kind], self.models[name] if name else self.models
         return lambda: answer(model, payload)
 
-    def _translate_batch(self) -> None:
-        """Translate sentences of all requests that have the model and the options of the one that waits longest."""
-        if not self._translations:
-            return
-        first = self._translations[0]
-        key = first.model, first.request.options
-        alike = [each for each in self._translations if (each.model, each.request.options) == key][:BATCH]
+    def _translate(self) -> None:
+        """Begin a batch if there are sentences for one; do a slice of it, and of the one that waits longest for one."""
+        begun = self._begin_batch()
+        waiting = self._batches[0] if self._batches else None
+        for batch in (begun, waiting):
+            if batch is not None:
+                self._advance_batch(batch)
+        if begun is None and waiting is not None and waiting in self._batches:
+            self._batches.rotate(-1)
+
+    def _begin_batch(self) -> Together | None:
+        """Take sentences of all requests that have the model and the options of the one that waits longest.
+
+        One that has sentences in another batch waits until they are translated.
+        """
+        free = [each for each in self._translations if not each.request.missing]
+        if not free:
+            return None
+        model, options = free[0].model, free[0].request.options
+        alike = [each for each in free if (each.model, each.request.options) == (model, options)][:BATCH]
         self.translated = min(BATCH, sum(each.request.left for each in alike))
+        batch = Together(translate_together(self.models[model], [each.request for each in alike], BATCH), alike)
+        self._translations.remove(free[0])
+        self._translations.append(free[0])  # a long document makes room for other models and options
+        return batch
+
+    def _advance_batch(self, batch: Together) -> None:
+        """Do a slice of a batch, and answer the requests that are done."""
+        ended = False
         try:
-            errors = translate_together(self.models[first.model], [each.request for each in alike], BATCH)
+            next(batch.slices)
+        except StopIteration:
+            ended = True
         except Exception as bug:
-            errors = [bug] * len(alike)
-        for waiting, error in zip(alike, errors, strict=True):
-            if error is not None:
-                self._translations.remove(waiting)
-                self._fail(waiting.id, error)
-            elif waiting.request.taken:
-                self._translations.remove(waiting)
-                self._finish(waiting)
-        if self._translations and self._translations[0] is first:
-            self._translations.rotate(-1)  # a long document makes room for other models and options
+            ended = True
+            for each in batch.waiting:
+                each.request.error = bug
+        for each in [each for each in batch.waiting if each.request.error is not None or each.request.done]:
+            batch.waiting.remove(each)
+            self._translations.remove(each)
+            if each.request.error is not None:
+                self._fail(each.id, each.request.error)
+            else:
+                self._finish(each)
+        ended = ended or not any(each.request.missing for each in batch.waiting)
+        if not ended and batch not in self._batches:
+            self._batches.append(batch)
+        elif ended and batch in self._batches:
+            self._batches.remove(batch)
 
     def _finish(self, waiting: Waiting) -> None:
         try:
@@ -143,9 +181,9 @@ class Scheduler:
 
     def _advance_streams(self) -> None:
         for number in list(self._streams):
-            self._advance(number)
+            self._advance_stream(number)
 
-    def _advance(self, number: int) -> None:
+    def _advance_stream(self, number: int) -> None:
         try:
             part = next(self._streams[number])
             self.send({"id": number, "part": part})
@@ -158,6 +196,9 @@ class Scheduler:
 
     def _cancel(self, number: int) -> None:
         self._translations = deque(each for each in self._translations if each.id != number)
+        for batch in self._batches:
+            batch.waiting = [each for each in batch.waiting if each.id != number]
+        self._batches = deque(batch for batch in self._batches if batch.waiting)
         self._jobs = deque(each for each in self._jobs if each[0] != number)
         self._streams.pop(number, None)
 

@@ -14,6 +14,7 @@ from dragoman.text.units import Unit
 
 BEAM = 4
 CHARACTERS = 16_000  # of a batch: a worker answers others between two batches
+Place = tuple[int, int]  # a text, and which of its units
 
 
 class TranslationRequest:
@@ -35,6 +36,8 @@ class TranslationRequest:
                 f"the request has {self.left:,} sentences, more than {most:,}; send them in several requests"
             )
         self._found: list[list[Sequence[Alternative]]] = [[] for _ in texts]
+        self.missing = 0  # units that were taken, and have no translations yet
+        self.error: Exception | None = None
         self._units = self._all_units()
         self._next = next(self._units, None)
 
@@ -48,16 +51,23 @@ class TranslationRequest:
         """Whether all units were taken."""
         return self._next is None
 
-    def take(self) -> tuple[int, Unit]:
-        """The next unit, and the number of its text."""
-        assert self._next is not None
-        found, self._next = self._next, next(self._units, None)
-        self.left = 0 if self._next is None else max(1, self.left - 1)
-        return found
+    @property
+    def done(self) -> bool:
+        return self.taken and not self.missing
 
-    def put(self, number: int, translations: Sequence[Alternative]) -> None:
-        """The translations of a unit of a text, in the order in which units were taken."""
-        self._found[number].append(translations)
+    def take(self) -> tuple[Place, Unit]:
+        """The next unit, and its place."""
+        assert self._next is not None
+        (number, unit), self._next = self._next, next(self._units, None)
+        self.left = 0 if self._next is None else max(1, self.left - 1)
+        self.missing += 1
+        self._found[number].append(())
+        return (number, len(self._found[number]) - 1), unit
+
+    def put(self, place: Place, translations: Sequence[Alternative]) -> None:
+        number, unit = place
+        self._found[number][unit] = translations
+        self.missing -= 1
 
     def result(self) -> dict[str, Any]:
         """The whole texts again, with alternatives, confidences and what is to be said of them."""
@@ -79,31 +89,31 @@ def _confidence(translation: Translation) -> float | None:
     return round(value, 4) if value == value else None
 
 
-def translate_together(translator: Any, requests: Sequence[TranslationRequest], most: int) -> list[Exception | None]:
-    """Translate up to `most` units, taken from the requests in turn; the error of each request that failed.
+def translate_together(translator: Any, requests: Sequence[TranslationRequest], most: int) -> Iterator[None]:
+    """Translate up to `most` units, taken from the requests in turn, one slice of work after another.
 
     Long units make a batch of fewer. All requests have the same options.
     """
-    taken: list[tuple[TranslationRequest, int, Unit]] = []
+    taken: list[tuple[TranslationRequest, Place, Unit]] = []
     characters = 0
     while len(taken) < most and characters < CHARACTERS and not all(request.taken for request in requests):
         for request in requests:
             if not request.taken and len(taken) < most and characters < CHARACTERS:
-                number, unit = request.take()
-                taken.append((request, number, unit))
+                place, unit = request.take()
+                taken.append((request, place, unit))
                 characters += len(unit.text)
-    errors: dict[int, Exception] = {}
-    options = requests[0].options
+    options, left = requests[0].options, dict(enumerate(taken))
     try:
-        found = translator.run([unit for *_, unit in taken], options)
+        for finished in translator.running([unit for *_, unit in taken], options):
+            for i, translations in finished:
+                request, place, _ = left.pop(i)
+                request.put(place, translations)
+            yield
     except DragomanError:  # unit by unit, so that a mistake of one request does not fail the others
-        found = []
-        for request, _, unit in taken:
-            try:
-                found += translator.run([unit], options)
-            except DragomanError as error:
-                errors[id(request)] = error
-                found.append([])
-    for (request, number, _), translations in zip(taken, found, strict=True):
-        request.put(number, translations)
-    return [errors.get(id(request)) for request in requests]
+        for request, place, unit in left.values():
+            if request.error is None:
+                try:
+                    request.put(place, translator.run([unit], options)[0])
+                except DragomanError as error:
+                    request.error = error
+                yield

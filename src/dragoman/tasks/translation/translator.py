@@ -134,7 +134,8 @@ class Translator(TrainedModel):
 
         After each slice come the units that are finished, by their number, with their translations.
         """
-        yield [(i, [Alternative(unit.kept, 0.0)]) for i, unit in enumerate(units) if unit.kept is not None]
+        if kept := [(i, [Alternative(unit.kept, 0.0)]) for i, unit in enumerate(units) if unit.kept is not None]:
+            yield kept
         read = [(i, unit) for i, unit in enumerate(units) if unit.kept is None]
         for start in range(0, len(read), TOGETHER):
             yield from self._translated(read[start : start + TOGETHER], options)
