@@ -30,6 +30,8 @@ COMMANDS = [
     "features",
     "evaluate",
     "serve",
+    "pack",
+    "unpack",
     "inspect",
     "plot",
     "plan",

@@ -55,7 +55,9 @@ def test_a_lost_rank_is_no_failed_measurement(translator: Translator, undertrain
 def test_where_a_rank_does_not_see_the_model_the_first_measures_alone(
     translator: Translator, undertrained: Path
 ) -> None:
-    assert "testing pairs, beam of 4: BLEU" in quality(translator, undertrained, OneOfTwo(0, other_sees_the_model=False))
+    assert "testing pairs, beam of 4: BLEU" in quality(
+        translator, undertrained, OneOfTwo(0, other_sees_the_model=False)
+    )
     assert quality(translator, undertrained / "elsewhere", OneOfTwo(1, other_sees_the_model=True)) == ""
 
 

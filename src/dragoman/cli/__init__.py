@@ -24,6 +24,7 @@ from dragoman.cli.forecast import forecast
 from dragoman.cli.generate import generate
 from dragoman.cli.inspect import inspect
 from dragoman.cli.options import QUIET
+from dragoman.cli.pack import pack, unpack
 from dragoman.cli.plan import plan
 from dragoman.cli.plot import plot
 from dragoman.cli.predict import predict
@@ -82,7 +83,7 @@ def options(
 
 COMMANDS = (
     *(train, translate, generate, caption, score, predict, forecast, features),
-    *(evaluate, serve, inspect, plot, plan, check, bench),
+    *(evaluate, serve, pack, unpack, inspect, plot, plan, check, bench),
 )
 for command in COMMANDS:
     app.command()(command)

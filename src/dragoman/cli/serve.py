@@ -93,8 +93,12 @@ def serve(
 
 def name_models(directories: Sequence[Path]) -> dict[str, Path]:
     """Directories by the names that clients use: the last part of the path, numbered where it occurs again."""
+    from dragoman.tasks.model import load_metadata
+
     named: dict[str, Path] = {}
     for directory in directories:
+        if not directory.is_dir():
+            load_metadata(directory)  # its error says how to unpack a packed model
         if not (directory / "model.json").is_file():
             raise ConfigurationError(
                 f"{directory} is not a model directory: it has no model.json; `dragoman train` makes one"

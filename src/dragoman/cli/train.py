@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 from collections.abc import Mapping
 from pathlib import Path
@@ -98,6 +99,9 @@ def train(
     samples: Annotated[
         int | None, typer.Option(help="Print this many sample translations at every evaluation.")
     ] = None,
+    private: Annotated[
+        bool, typer.Option("--private", help="Keep no texts: no testing part, golden answers or cached dataset.")
+    ] = False,
     tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also write TensorBoard files.")] = False,
     assignments: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Any setting: optimizer.rate=0.002")
@@ -117,6 +121,7 @@ def train(
         "seed": seed,
         "threads": threads,
         "sharded_optimizer": sharded_optimizer or None,
+        "private": private or None,
         "data": {
             **reading.settings(any_columns=task == "forecasting"),
             "shares": shares_of(shares),
@@ -186,6 +191,13 @@ def _train(given: Settings, asked: TrainingConfiguration, screen: Console) -> in
         _print_compared(ended["compared"], screen)
     if not outcome.finished:
         hint(screen, "Run the same command again to resume.")
+    elif asked.private:
+        place = shlex.quote(str(out))
+        screen.print(
+            f"It keeps no texts, so its quality was not measured: `dragoman evaluate {place} FILE` does, on a file.",
+            highlight=False,
+            markup=False,
+        )
     elif outcome.records:
         print_quality(model, out, screen)
     hint(screen, "Next:", *(f"  {command}" for command in find_task(asked.task).next_commands(out)))

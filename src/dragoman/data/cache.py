@@ -11,7 +11,9 @@ import os
 import shutil
 import tempfile
 import warnings
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,6 +27,23 @@ CHUNK = 1 << 20
 D = TypeVar("D", bound=Dataset)
 
 logger = logging.getLogger(__name__)
+
+
+_uncached: ContextVar[Path | None] = ContextVar("uncached", default=None)
+
+
+@contextmanager
+def uncached(wanted: bool = True) -> Iterator[None]:
+    """Prepare datasets in a temporary directory, which is removed at the end; the cache is neither read nor written."""
+    if not wanted:
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="dragoman-private-", ignore_cleanup_errors=True) as place:
+        token = _uncached.set(Path(place))
+        try:
+            yield
+        finally:
+            _uncached.reset(token)
 
 
 def cache_directory() -> Path | None:
@@ -101,7 +120,7 @@ def cached_dataset(
 
 def cached(key: str, found: Callable[[Path], D], made: Callable[[Path], D], directory: Path | None = None) -> D:
     """The dataset of a key, found from before or made now."""
-    cache = cache_directory()
+    cache, directory = cache_directory(), directory or _uncached.get()
     known = directory or (cache and cache / "datasets")
     if known is not None and (known / key / "about.json").is_file():  # a read-only cache is fine then
         logger.info("using the cached dataset %s", known / key)

@@ -180,6 +180,7 @@ class TrainingConfiguration(Configuration):
     out: str = "model"
     threads: Positive | None = None
     sharded_optimizer: bool = False
+    private: bool = False
     data: SerializeAsAny[DataSettings] = DataSettings()
     network: SerializeAsAny[Configuration] = TransformerSettings()
     loss: LossSettings = LossSettings()

@@ -110,6 +110,8 @@ def save_metadata(metadata: ModelMetadata, directory: Path) -> None:
 def load_metadata(directory: Path) -> ModelMetadata:
     """Read model.json. Errors name the command that restores it."""
     path = directory / "model.json"
+    if directory.suffix == ".zip" and directory.is_file():
+        raise FileFormatError(f"{directory} is a file; `dragoman unpack {directory} --out MODEL` makes a model of it")
     if not directory.is_dir():
         raise FileFormatError(f"{directory} is not a directory; a model is what `dragoman train --out` writes")
     try:

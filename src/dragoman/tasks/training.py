@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dragoman.data.cache import uncached
 from dragoman.engines.compute import fast_compute
 from dragoman.graph import Array
 from dragoman.networks import Network
@@ -44,7 +45,8 @@ def train_model(
     """
     if not current().first:  # only the first rank writes and speaks
         watch, tell = Callback(), lambda text: None
-    with locked(out if current().first else None), fast_compute(tell=tell):
+    asked = asked or configuration(given)
+    with locked(out if current().first else None), fast_compute(tell=tell), uncached(asked.private):
         return ModelTraining(given, out, watch or Callback(), interrupts or Interrupts(), tell, asked).run()
 
 
@@ -58,9 +60,9 @@ class ModelTraining:
         watch: Callback,
         interrupts: Interrupts,
         tell: Callable[[str], None],
-        asked: TrainingConfiguration | None = None,
+        asked: TrainingConfiguration,
     ) -> None:
-        prepared = Preparation(given, asked or configuration(given), out, watch, tell)
+        prepared = Preparation(given, asked, out, watch, tell)
         self.ranks = current()
         self.out, self.watch, self.interrupts = out if self.ranks.first else None, watch, interrupts
         self.settings, self.dataset, self.base = prepared.settings, prepared.dataset, prepared.base
@@ -90,7 +92,8 @@ class ModelTraining:
             if fresh:
                 directory_of.save_encoders(self.dataset.encoders, out)
                 directory_of.save_files(self.model.files, out)
-                self.task.save_testing(self.dataset, out)
+                if not self.settings.private:
+                    self.task.save_testing(self.dataset, out)
                 directory_of.save_metadata(self.model.metadata, out)
             else:
                 self._restore_directory(out)
@@ -208,7 +211,8 @@ class ModelTraining:
         self.model.directory = self.out
         if self.out is not None:
             with explain_write_errors(self.out, "the model"):
-                if outcome.finished and (outcome.records or not golden.are_in(self.out)):
+                missing = not golden.are_in(self.out)
+                if outcome.finished and not self.settings.private and (outcome.records or missing):
                     with using(ALONE):  # the other ranks do not answer
                         golden.write(self.task, self.model, self.dataset, self.out)
                 directory_of.save_metadata(self.model.metadata, self.out)

@@ -178,7 +178,8 @@ class LanguageModelling(Task):
         return evaluate(model, "".join(samples))
 
     def next_commands(self, out: Path) -> list[str]:
-        place, lines = shlex.quote(str(out)), self.load_testing(out)
+        place = shlex.quote(str(out))
+        lines = self.load_testing(out) if (out / TESTING).exists() else []
         prompt = next((" ".join(line.split()[:3]) for line in lines if line.strip()), "")
         found = [f"dragoman generate {place} {shlex.quote(prompt)}" if prompt else f"dragoman generate {place}"]
         return [*found, f"dragoman evaluate {place}"] if lines else found

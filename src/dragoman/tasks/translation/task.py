@@ -29,7 +29,7 @@ from dragoman.tasks.translation.languages import language_files, languages_of
 from dragoman.tasks.translation.lengths import sample_lengths
 from dragoman.tasks.translation.replay import with_replay
 from dragoman.tasks.translation.settings import PairData, TranslatorMetadata
-from dragoman.tasks.translation.testing import load_testing, save_testing
+from dragoman.tasks.translation.testing import has_testing, load_testing, save_testing
 from dragoman.tasks.translation.translator import DecodingOptions, Translator
 from dragoman.tasks.vectors.embeddings import check_start, start_from_vectors
 from dragoman.training import Callback
@@ -182,7 +182,7 @@ class Translation(Task):
         return translation_report(model, [samples[row] for row in judged_rows(len(samples))], DecodingOptions())
 
     def next_commands(self, out: Path) -> list[str]:
-        place, pairs = shlex.quote(str(out)), load_testing(out)
+        place, pairs = shlex.quote(str(out)), load_testing(out) if has_testing(out) else []
         short = [source for source, _ in pairs if 3 <= len(source.split()) <= 6]
         example = "The plant is green." if "The plant is green." in short else (short or ["Hello."])[0]
         quoted = shlex.quote(example) if set(example) & set('"$`!\\') else f'"{example}"'

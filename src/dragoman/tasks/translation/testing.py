@@ -20,6 +20,11 @@ def save_testing(pairs: Iterable[tuple[str, str]], directory: Path) -> None:
             packed.write(("\t".join(" ".join(text.split()) for text in pair) + "\n").encode())
 
 
+def has_testing(directory: Path) -> bool:
+    """Whether a model keeps a testing part; private ones do not."""
+    return (directory / NAME).exists()
+
+
 def load_testing(directory: Path) -> list[tuple[str, str]]:
     path = directory / NAME
     try:
