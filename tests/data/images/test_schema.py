@@ -56,6 +56,18 @@ def test_statistics_are_those_of_the_training_part(dataset, tmp_path):
     assert ImageEncoder.load(tmp_path / "e.json") == encoder
 
 
+def test_statistics_of_many_images_and_of_a_channel_that_does_not_vary():
+    """Images are read in chunks; a deviation of 0 would divide by 0."""
+    pixels = np.random.default_rng(0).integers(0, 256, (600, 4, 4, 3), np.uint8)
+    pixels[:, :, :, 1] = 51
+    training = np.arange(0, 600, 2)
+    encoder = ImageEncoder.learn(pixels, training)
+    known = pixels[training].reshape(-1, 3) / 255
+    assert encoder.mean == pytest.approx(known.mean(axis=0))
+    assert encoder.mean[1] == pytest.approx(0.2)
+    assert encoder.deviation == pytest.approx([known[:, 0].std(), 1 / 255, known[:, 2].std()])
+
+
 def test_another_size_is_an_error_that_names_file_and_sizes(tmp_path):
     mixed = [*samples(5), (Picture("odd.png", np.zeros((9, 7, 1), np.uint8)), "disc")]
     with pytest.raises(DataError, match=r"odd\.png has 9 x 7 pixels .* expected 8 x 8.*--resize resizes them"):
