@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from dragoman.text.language_codes import closest_languages
 from dragoman.text.language_id import LanguageProfile, identify
 
 
 def profiles_of(models: Mapping[str, Any]) -> dict[str, LanguageProfile]:
-    """The profiles of all languages; of several models of a language, the first one's."""
+    """The profiles of all languages; of several models of a language, also of its regions, the first one's.
+
+    Two profiles of one language would halve the confidence of each.
+    """
     found: dict[str, LanguageProfile] = {}
     for model in models.values():
         for code, profile in getattr(model, "profiles", {}).items():
-            found.setdefault(code, profile)
+            if not closest_languages(code, found):
+                found[code] = profile
     return found
 
 
