@@ -78,7 +78,7 @@ def test_a_header_is_recognised_and_told(tmp_path: Path, first: str, read: tuple
 
 
 @pytest.mark.parametrize(
-    "first", ["English\tinglés", "Go.\tVe.", "No\tSi", "no\tsí", "Spanish\tespañol", "text\tlabel"]
+    "first", ["English\tinglés", "Go.\tVe.", "No\tSi", "no\tsí", "no\tsi", "Spanish\tespañol", "text\tlabel"]
 )
 def test_a_pair_is_no_header(tmp_path: Path, first: str) -> None:
     path = write(tmp_path, "a.tsv", f"{first}\na\tb\n")

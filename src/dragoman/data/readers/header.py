@@ -92,11 +92,12 @@ def side_of(cell: str) -> str:
 
 
 def _code(text: str) -> str:
-    """The language of en, ES, pt_BR and zh-Hans; "" of words that are no codes, or are written with one capital."""
+    """The language of en, ES, pt_BR and zh-Hans; "" of words that are no usual codes, or begin with a capital."""
     if not (text.islower() or text.isupper() or "-" in text or "_" in text):
         return ""
     try:
         code = language_code(text)
     except ConfigurationError:
         return ""
-    return code.partition("-")[0] if is_known_code(code) else ""
+    language = code.partition("-")[0]
+    return language if language in BY_NAME.values() or (language != code and is_known_code(code)) else ""

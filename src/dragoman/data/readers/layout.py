@@ -35,7 +35,8 @@ class Layout:
                Of labelled texts the first column is the label, the others are the text, joined by spaces.
                Other columns, such as an attribution, are ignored. If no columns are chosen, every row must have as
                many columns as the first, because an extra tab would shift a sentence unnoticed.
-    header     whether the first line of a table is a header; None: it is if columns are given by name
+    header     whether the first line of a table is a header; None: it is if columns are given by name, or if it names
+               the two sides of pairs, such as "english, spanish"
     languages  TMX and XLIFF: the languages of source and target ("en" also matches "en-US"); None: in TMX the source
                language of the header and the other one of the first unit, in XLIFF source and target
     """

@@ -148,4 +148,6 @@ def _changed(data: bytes, change: Change, slicer: Slicer, edits: Edits) -> bytes
     for declaration in declared:
         head = head.replace(declaration, "")
     changed: str = head + sign + rest
+    if b"\r\n" in data:
+        changed = changed.replace("\n", "\r\n")  # the parser has made them \n
     return changed.encode(slicer.encoding, "xmlcharrefreplace")
