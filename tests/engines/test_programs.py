@@ -132,6 +132,20 @@ def test_weights_of_positions_count(numba: None) -> None:
     check_programs(network)
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_whole_batches_and_shards_have_programs_of_their_own(numba: None, first: int) -> None:
+    """A shard's error is divided by the weight of the whole batch; one network may see both, in any order."""
+    network, pairs = made(layers=1), batch()
+    totals = [None, 2 * pairs.weight]
+    errors = {}
+    for total in (totals[first], totals[1 - first], totals[first]):
+        run = programs.differentiate(INDEX.error_and_hits, INDEX.error, network, pairs, ForwardContext(), total)
+        assert run is not None
+        errors[total] = run[0]
+    assert errors[None] == pytest.approx(2 * errors[totals[1]], rel=1e-6)
+    assert len(programs.programs_of(network).made) == 2
+
+
 def test_threads_have_their_shards_and_the_same_bits(numba: None) -> None:
     """Some matrices are wide enough to be cut in halves for whoever is free."""
     network, pairs, run = (

@@ -174,12 +174,12 @@ def test_a_layer_is_open_until_its_network_is_bound() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda n: setattr(n, "rate", 2.0), r"^rate cannot be set, .* bound: .* _bind\(\).*; later, .* change\(rate="),
+        (lambda n: setattr(n, "rate", 2.0), r"^rate cannot be set, .* bound: .* _bind\(\).*; later, change\(rate="),
         (
             lambda n: setattr(n, "own", 2.0),
             r"^own cannot be set, because the network is bound: set it before _bind\(\)[^;]*$",
         ),
-        (lambda n: setattr(n, "last", perceptron(1)), "^last cannot be set"),
+        (lambda n: setattr(n, "last", perceptron(1)), "^last cannot be set, .* build another network for other layers"),
         (lambda n: setattr(n.last, "activation", "relu"), "^last.activation cannot be set"),
         (lambda n: setattr(n.structure[1], "weights", None), "^structure.1.weights cannot be set"),
         (lambda n: delattr(n.last, "biases"), "^last.biases cannot be set"),

@@ -72,11 +72,13 @@ class Seal(NamedTuple):
     name: str
     version: Version
 
-    def refuse(self, attribute: str, known: bool = True) -> ConfigurationError:
+    def refuse(self, layer: Layer, attribute: str) -> ConfigurationError:
         name = f"{self.name}.{attribute}" if self.name else attribute
         advice = "set it before _bind(), which ends the constructor"
-        if known:
-            advice += f"; later, settings are changed by change({attribute}=...), values by parameter.value[...] = ..."
+        if any(True for _ in _parts("", getattr(layer, attribute, None))):
+            advice += "; later, build another network for other layers, and write values by parameter.value[...] = ..."
+        elif hasattr(layer, attribute):
+            advice += f"; later, change({attribute}=...) changes a setting"
         return ConfigurationError(f"{name} cannot be set, because the network is bound: {advice}")
 
 
@@ -102,11 +104,11 @@ class Layer:
             if self._seal is None:
                 object.__setattr__(self, name, value)
             elif vars(self).get(name) is not value:  # `layer.array *= 2` sets what is there
-                raise self._seal.refuse(name, hasattr(self, name))
+                raise self._seal.refuse(self, name)
 
         def __delattr__(self, name: str) -> None:
             if self._seal is not None:
-                raise self._seal.refuse(name)
+                raise self._seal.refuse(self, name)
             object.__delattr__(self, name)
 
     @property
