@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import gc
+import math
+import operator
+import random
 import sys
 import time
 from collections.abc import Callable
@@ -13,10 +18,15 @@ import numpy as np
 import pytest
 
 from dragoman import Transformer
+from dragoman.engines import explain_path, programs, reads
+from dragoman.engines.constants import is_constant
+from dragoman.graph import value_of
 from dragoman.layers import Perceptron
-from dragoman.operations import add
+from dragoman.networks import Network
+from dragoman.networks.network import Configuration
+from dragoman.operations import add, embed
 from tests.engines.test_program_limits import check_equal, network_of, reason_of
-from tests.engines.test_programs import INDEX, batch, by_program, check_bits
+from tests.engines.test_programs import INDEX, batch, by_program, check_bits, made
 
 THIS = sys.modules[__name__]
 DOUBLED = False
@@ -281,9 +291,21 @@ def printing(self: Any, x: Any, batch: Any) -> Any:
     return x
 
 
+def through_its_dictionary(self: Any, x: Any, batch: Any) -> Any:
+    on = self.__dict__["on"] = not self.__dict__.get("on", False)
+    return add(x, x) if on else x
+
+
+def through_object(self: Any, x: Any, batch: Any) -> Any:
+    object.__setattr__(batch, "on", True)
+    return x
+
+
 @pytest.mark.parametrize(
     ("compute", "reason"),
     [
+        (through_its_dictionary, "through_its_dictionary: it sets attributes, which a program would not repeat"),
+        (through_object, "through_object: it sets attributes, which a program would not repeat"),
         (printing, "the global 'print' may change"),
         (counting, "counting: it sets the global 'COUNT', which a program would not repeat"),
         (remembering, "remembering: it sets the attribute 'on', which a program would not repeat"),
@@ -295,3 +317,132 @@ def test_what_differs_in_every_step_is_left_to_the_graph(numba: None, compute: A
     network = network_of(compute)
     assert by_program(network, batch()) is None
     assert reason in reason_of(network)
+
+
+def test_a_network_that_changes_its_arrays_is_left_to_the_graph(numba: None) -> None:
+    def compute(self: Any, x: Any, batch: Any) -> Any:
+        np.multiply(self.own, 0.5, out=self.own)
+        return add(x, embed(self.own, labels=batch.labels))
+
+    network = network_of(compute, own=value_of(made().reference_embedding.table).copy())
+    assert by_program(network, batch()) is None
+    assert reason_of(network) == "it changes an array among its attributes"
+
+
+class Unbound(Network):
+    """Trains the parameters of another network."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner, self.theta = inner, inner.theta
+
+    def before_output(self, *given: Any) -> Any:
+        return self.inner.before_output(*given)
+
+    def __call__(self, *given: Any) -> Any:
+        return self.inner(*given)
+
+
+def test_a_network_that_is_not_bound_is_left_to_the_graph(numba: None) -> None:
+    inner = made()
+    network = Unbound(inner)
+    assert by_program(network, batch()) is None
+    assert explain_path(network, batch()).training_reason == (
+        "its layers are not sealed; end its constructor with self._bind()"
+    )
+    check_equal(network, batch())
+
+
+def profile(*_: Any) -> None:
+    pass
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_a_trace_leaves_profiles_and_garbage_collection_as_they_were(numba: None, collects: bool) -> None:
+    def traced(before: Any) -> Any:
+        programs._networks.pop(network, None)
+        before()
+        assert by_program(network, batch()) is not None
+        found = sys.getprofile()
+        sys.setprofile(None)
+        return found
+
+    network, restored = made(layers=1), []
+
+    class Profiler:
+        """As cProfile's up to Python 3.11: it is no function, and set by a method of its own."""
+
+        def enable(self) -> None:
+            restored.append(self)
+
+    (gc.enable if collects else gc.disable)()
+    try:
+        assert traced(lambda: sys.setprofile(profile)) is profile
+        assert traced(lambda: None) is None
+        with pytest.MonkeyPatch.context() as patch:
+            profiler = Profiler()
+            patch.setattr(reads.sys, "getprofile", lambda: profiler)
+            traced(lambda: None)
+        assert restored == [profiler]
+        assert gc.isenabled() == collects
+    finally:
+        sys.setprofile(None)
+        gc.enable()
+
+
+def with_list(x: Any, on: list[bool] = SWITCHES) -> Any:
+    return x
+
+
+def with_number(x: Any, *, on: bool = False) -> Any:
+    return x
+
+
+def with_list_by_name(x: Any, *, on: list[bool] = SWITCHES) -> Any:
+    return x
+
+
+@dataclass(frozen=True)
+class Holding:
+    value: Any
+
+
+@dataclass
+class Loose:
+    value: Any = 1
+
+
+class Loosened(Holding):
+    def __init__(self) -> None:
+        super().__init__(1)
+        vars(self)["more"] = 2
+
+
+class Settings(Configuration):
+    value: Any = 1
+
+
+@pytest.mark.parametrize(
+    ("constant", "is_so"),
+    [
+        *(
+            (each, True)
+            for each in (1, 1.5, "a", b"a", None, ..., range(3), slice(1), int, np.float32(1), np.dtype("f4"))
+        ),
+        *((each, True) for each in ((1, ("a",)), frozenset([1]), Holding((1, 2)), Settings(), Holding(Settings()))),
+        *(
+            (each, True)
+            for each in (max, len, math.sqrt, operator.add, np.zeros, np.add, np.diff, add, helper, with_number)
+        ),
+        *((each, True) for each in (functools.partial(helper, 1, x=2), Switch)),
+        *((each, False) for each in ([1], {}, {1}, bytearray(1), (1, [2]), frozenset([closure]), object())),
+        *((each, False) for each in (Holding([1]), Loose(), Loosened(), Settings(value=[1]), np.zeros(1), switches)),
+        *((each, False) for each in (print, open, globals, time.time, random.random, np.random.rand, [].append)),
+        *((each, False) for each in (np.random.default_rng, closure, with_list, with_list_by_name)),
+        *(
+            (each, False)
+            for each in (functools.partial(helper, []), functools.partial(closure), functools.partial(helper, x=[]))
+        ),
+    ],
+)
+def test_what_is_constant(constant: Any, is_so: bool) -> None:
+    assert is_constant(constant) is is_so

@@ -124,6 +124,12 @@ def closing(layer: Any) -> Callable[[Any], Any]:
     return lambda x: layer(x)
 
 
+def circular(layer: Any) -> Holder:
+    holder = Holder([1, "one"])
+    holder.part += [holder, holder.part, layer]
+    return holder
+
+
 @pytest.mark.parametrize(
     "hide",
     [
@@ -136,6 +142,7 @@ def closing(layer: Any) -> Callable[[Any], Any]:
         lambda layer: partial(layer),
         lambda layer: layer.__call__,
         closing,
+        circular,
     ],
 )
 def test_what_cannot_be_walked_is_refused(hide: Any) -> None:
@@ -162,6 +169,9 @@ def bound() -> Branches:
 def test_a_layer_is_open_until_its_network_is_bound() -> None:
     layer = perceptron(1)
     layer.activation = "relu"
+    layer.note = "mine"  # type: ignore[attr-defined]
+    del layer.note  # type: ignore[attr-defined]
+    assert not hasattr(layer, "note")
     assert not layer.sealed
     network = Branches([layer], one_after_the_other)
     assert layer.sealed
