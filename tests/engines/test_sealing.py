@@ -76,6 +76,10 @@ def chosen_by_list(x: Any, on: list[bool] = SWITCHES) -> Any:
     return add(x, x) if on[0] else x
 
 
+def chosen_by_class(x: Any, switch: type = Switch) -> Any:
+    return add(x, x) if switch.on else x  # type: ignore[attr-defined]
+
+
 def closed(on: bool) -> tuple[Callable[[Any], Any], Callable[[], None]]:
     def choose(x: Any) -> Any:
         return add(x, x) if on else x
@@ -155,6 +159,11 @@ CASES: dict[str, tuple[Any, Callable[[pytest.MonkeyPatch, Any], Any], str]] = {
     "a default value by name": (
         lambda self, x, batch: chosen_by_name(x),
         lambda patch, network: patch.setattr(chosen_by_name, "__kwdefaults__", {"on": True}),
+        "",
+    ),
+    "an attribute of a class that is a default value": (
+        lambda self, x, batch: chosen_by_class(x),
+        lambda patch, network: patch.setattr(Switch, "on", True),
         "",
     ),
     "an attribute of a module in a module": (

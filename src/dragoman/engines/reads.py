@@ -184,7 +184,11 @@ class Reads:
             self._read_globals(code.co_qualname, found, namespace)
         for value in (*execution.classes, *values):
             self._take(value)
-        self._read_classes()
+        found_before = -1
+        while found_before < (found_now := len(self._classes) + len(self._functions)):
+            found_before = found_now
+            self._read_classes()
+            self._settle_defaults()
         self._check_functions(code for code, _ in execution.codes.values())
         self._watched = self._to_watch()
 
@@ -239,7 +243,7 @@ class Reads:
             }
 
     def _check_functions(self, codes: Iterable[CodeType]) -> None:
-        """Every function that ran is one that is watched, or is defined in one; its defaults cannot change."""
+        """Every function that ran is one that is watched, or is defined in one."""
         known, waiting = set[int](), [function.__code__ for function in self._functions.values()]
         while waiting:
             code = waiting.pop()
@@ -249,6 +253,8 @@ class Reads:
         for code in codes:
             if id(code) not in known:
                 raise TraceError(f"{code.co_qualname}: a function that is no attribute of a layer, class or module")
+
+    def _settle_defaults(self) -> None:
         for function in self._executed_functions():
             for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
                 self._settle(value, function.__qualname__, "a default value")
@@ -261,11 +267,6 @@ class Reads:
         namespaces, functions = tuple(map(vars, self._classes)), tuple(self._executed_functions())
         sizes = tuple(map(len, namespaces))
         return Watched(getters, names, values, namespaces, sizes, functions, tuple(_behaviours(functions)))
-
-
-def _is_dynamic(kind: type) -> bool:
-    """Whether type(...) made it of an abstract class, which is then said to belong to "abc"."""
-    return kind.__module__ == "abc"
 
 
 def _functions_of(value: Any) -> list[FunctionType]:
