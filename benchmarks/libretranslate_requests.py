@@ -107,7 +107,7 @@ OTHERS = (
     Asked("languages", "GET", "/languages"),
     Asked("languages with a body", "GET", "/languages", {"data": {"api_key": ""}}),
     Asked("settings of a page", "GET", "/frontend/settings"),
-    Asked("translate a file", "POST", "/translate_file", {"data": PAIR, "files": FILE}, why="our link has no Host in it"),
+    Asked("translate a file", "POST", "/translate_file", {"data": PAIR, "files": FILE}, why="no Host in our link"),
     Asked("a file of another format", "POST", "/translate_file", {"data": PAIR, "files": {"file": ("a.xyz", b"a")}}),
     Asked("a file without a target", "POST", "/translate_file", {"data": {"source": "en"}, "files": FILE}),
     Asked("no file", "POST", "/translate_file", {"data": PAIR}, why="LibreTranslate has the words of Flask"),
