@@ -7,6 +7,11 @@ own. Requests come from the strategies of tests/server/hostile.py, many at a tim
 with a message, or 503 with Retry-After; a connection may be closed without an answer only if it did not carry a whole
 request. Now and then megabytes are sent, and afterwards hundreds of connections that say nothing or do not read.
 Prints the counts by kind and status, the longest times, and the memory of all processes before and after.
+
+    python -m benchmarks.fuzz_server --attacked 20 MODEL
+
+measures instead how long healthy requests take, so many seconds without others and as many beside each of the attacks:
+texts that once held up a worker, sent by clients that leave before they are answered.
 """
 
 from __future__ import annotations
@@ -14,11 +19,14 @@ from __future__ import annotations
 import argparse
 import socket
 import sys
+import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import httpx
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -33,6 +41,22 @@ BATCHES = 40  # between large ones
 LARGE = 4  # large requests at the same time
 BUGS = ("Traceback", " in a job", " in a request")  # in the log
 CLIENTS = 300  # that say nothing, and as many that do not read
+HEALTHY, ATTACKERS = 4, 4  # clients
+LEAVE = 2.0  # seconds after which an attacker leaves
+SENTENCE = "The plant is green and the house is {number}."
+INTERFACE = [
+    f"{verb} <b>%1$s</b> {{count}} {noun} &amp; [link](http://example.org/{noun}?a=%s)"
+    for verb in ("Open", "Delete", "Move", "Copy") for noun in ("file", "item", "page", "user", "team", "note", "task")
+]  # fmt: skip
+DOCUMENT = "<p>The <b>plant</b> in %s is <i>green</i> and {name} has 3 houses.</p>\n"
+ATTACKS: dict[str, dict[str, Any]] = {
+    "3 kB of %a%": {"q": 1_000 * "%a%"},
+    "28 strings of an interface": {"q": INTERFACE, "format": "html"},
+    "100 kB of http://a[": {"q": (11_000 * "http://a[")[:99_000]},
+    "document of 16 kB": {"q": 16_000 // len(DOCUMENT) * DOCUMENT, "format": "html", "alternatives": 3},
+    "sentence of 16 kB": {"q": 3_200 * "word "},
+    "5,000 digits": {"q": "&#" + 5_000 * "1" + " the plant", "format": "html", "source": "auto"},
+}
 
 
 class Campaign:
@@ -110,6 +134,56 @@ def _closed(connection: socket.socket) -> bool:
         return False
 
 
+def attacked(server: Served, seconds: float) -> Iterator[str]:
+    """Lines of a table: how long healthy requests take without others, and beside each attack."""
+    _healthy(server, 2.0)
+    quiet = _healthy(server, seconds)
+    yield "| beside | answers | errors | p50 ms | p99 ms | p99 / quiet |"
+    yield "|---|---:|---:|---:|---:|---:|"
+    yield _row("nothing", quiet, quiet)
+    for name, fields in ATTACKS.items():
+        ended = threading.Event()
+        threads = [threading.Thread(target=_attack, args=(server, fields, ended)) for _ in range(ATTACKERS)]
+        for thread in threads:
+            thread.start()
+        yield _row(name, _healthy(server, seconds), quiet)
+        ended.set()
+        for thread in threads:
+            thread.join()
+        while server.client.get("/health").json().get("waiting"):
+            time.sleep(0.2)
+
+
+def _healthy(server: Served, seconds: float) -> list[float]:
+    """Seconds of each answer to clients with a sentence at a time; infinite for an error."""
+    until = time.monotonic() + seconds
+
+    def client(number: int) -> list[float]:
+        times = []
+        with httpx.Client(base_url=server.url, timeout=120) as connection:
+            while (began := time.monotonic()) < until:
+                fields = {"q": SENTENCE.format(number=number + len(times)), "source": "en", "target": "es"}
+                status = connection.post("/translate", json=fields).status_code
+                times.append(time.monotonic() - began if status == 200 else float("inf"))
+        return times
+
+    with ThreadPoolExecutor(HEALTHY) as threads:
+        return sorted(took for times in threads.map(client, range(HEALTHY)) for took in times)
+
+
+def _attack(server: Served, fields: dict[str, Any], ended: threading.Event) -> None:
+    """Ask again and again, and leave."""
+    while not ended.is_set():
+        with suppress(httpx.TransportError), httpx.Client(base_url=server.url, timeout=LEAVE) as connection:
+            connection.post("/translate", json={"source": "en", "target": "es", **fields})
+
+
+def _row(name: str, times: list[float], quiet: list[float]) -> str:
+    p50, p99, before = (some[int(share * len(some))] for some, share in ((times, 0.5), (times, 0.99), (quiet, 0.99)))
+    errors = sum(took == float("inf") for took in times)
+    return f"| {name} | {len(times):,} | {errors} | {1000 * p50:.1f} | {1000 * p99:.1f} | {p99 / before:.1f} |"
+
+
 def memory(server: Served) -> dict[str, int]:
     """Resident megabytes of the front process and of its workers."""
     found = {"front": _resident(server.process.pid)}
@@ -140,9 +214,14 @@ def main() -> None:
     parser.add_argument("--requests", type=int, default=20_000)
     parser.add_argument("--minutes", type=float, default=15.0, help="after which it ends in any case")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--attacked", type=float, metavar="SECONDS", help="measure healthy requests beside attacks")
     given = parser.parse_args()
     languages = ["--languages", f"{given.models[0].resolve().name}=en,es"]
     with served(*given.models, *languages) as server:
+        if given.attacked:
+            for line in attacked(server, given.attacked):
+                print(line, flush=True)
+            return
         campaign = Campaign(server)
         campaign.run(min(500, given.requests), given.seed, 60 * given.minutes)  # memory grows at first: caches, pools
         before, began, along = memory(server), time.monotonic(), list[int]()
