@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dragoman.errors import DataError
-from dragoman.server.scheduling import BATCH, Scheduler
+from dragoman.server.scheduling import BATCH, SHORT, Scheduler
 from dragoman.tasks.translation.options import DecodingOptions
 from dragoman.tasks.translation.results import Alternative
 from dragoman.tasks.translation.settings import SampleLengths
@@ -19,12 +19,23 @@ from dragoman.text.scripts import Alphabet
 from dragoman.text.units import Passage, Segmenter, Unit
 
 
+class Clock:
+    """Goes on when there is work, or when somebody waits."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
 class Upper:
     """A translator that writes capitals, and remembers what it was given together."""
 
     task = "translation"
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock | None = None) -> None:
+        self.clock = clock or Clock()
         self.batches: list[list[str]] = []
         self.slices = 0
         self.options: list[DecodingOptions] = []
@@ -32,6 +43,7 @@ class Upper:
         self.metadata = SimpleNamespace(samples=SampleLengths())
 
     def take_apart(self, text: str, form: str) -> Passage:
+        self.clock.now += text.count("[")
         return Segmenter(lambda some: np.arange(len(some)), 100).take_apart(text, form)
 
     def run(self, units: Sequence[Unit], options: DecodingOptions) -> list[list[Alternative]]:
@@ -41,6 +53,7 @@ class Upper:
         if any("broken" in text for text in texts):
             raise RuntimeError("broken")
         self.batches.append(texts)
+        self.clock.now += sum(map(len, texts)) / 1_000
         self.options.append(options)
         ranks = range(options.alternatives)
         return [[Alternative(f"{text.upper()}{'!' * rank}", -0.5, 3) for rank in ranks] for text in texts]
@@ -67,7 +80,8 @@ def sent() -> list[dict[str, Any]]:
 @pytest.fixture
 def scheduler(sent: list[dict[str, Any]]) -> Scheduler:
     answers = {"count": lambda model, payload: iter(range(payload["to"])), "bug": _bug}
-    return Scheduler({"en-es": Upper(), "es-en": Upper()}, answers, sent.append, sentences=500)
+    clock = Clock()
+    return Scheduler({"en-es": Upper(clock), "es-en": Upper(clock)}, answers, sent.append, 500, clock=clock)
 
 
 def _bug(model: Any, payload: dict[str, Any]) -> Any:
@@ -81,6 +95,7 @@ def translate(number: int, *texts: str, model: str = "en-es", alternatives: int 
 
 def run(scheduler: Scheduler) -> None:
     while scheduler.busy:
+        scheduler.models["en-es"].clock.now += scheduler.rest
         scheduler.step()
 
 
@@ -121,9 +136,9 @@ def test_two_long_documents_of_two_models_take_turns(scheduler: Scheduler) -> No
     long = "\n".join(f"Sentence {number}." for number in range(3 * BATCH))
     scheduler.add(translate(1, long))
     scheduler.add(translate(2, long, model="es-en"))
-    scheduler.step()
-    scheduler.step()
-    assert len(scheduler.models["en-es"].batches) == len(scheduler.models["es-en"].batches) == 1
+    for _ in range(3):
+        scheduler.step()
+    assert [len(scheduler.models[name].batches) for name in ("en-es", "es-en")] == [2, 1]
 
 
 def test_parts_of_a_long_sentence_are_units_of_their_own(scheduler: Scheduler, sent: list[dict[str, Any]]) -> None:
@@ -154,7 +169,8 @@ def test_half_a_surrogate_pair_and_too_many_sentences_are_refused(
     scheduler.add(translate(1, "half \ud83d"))
     scheduler.add(translate(2, "\n".join(["A sentence."] * 501)))
     scheduler.add(translate(3, "text.", model="nobody"))
-    assert [message["status"] for message in sent] == [400, 413, 400]
+    run(scheduler)
+    assert {message["id"]: message["status"] for message in sent} == {1: 400, 2: 413, 3: 400}
     assert not scheduler.busy
 
 
@@ -222,3 +238,42 @@ def test_work_whose_client_left_ends_between_two_slices(scheduler: Scheduler, se
     run(scheduler)
     assert 0 < begun == scheduler.models["en-es"].slices < 10
     assert sent == [{"cancelled": 1}]
+
+
+def test_long_texts_leave_room_for_short_ones(scheduler: Scheduler) -> None:
+    """While short ones come, slices of long ones take no longer than they do; otherwise whole batches."""
+    translator = scheduler.models["en-es"]
+    scheduler.add(translate(0, "A " * 50 + "."))  # a tenth of a second
+    scheduler.add(translate(1, "\n".join(["A sentence of forty characters, at least."] * 400)))
+    for number in range(2, 40):
+        scheduler.step()
+        scheduler.add(translate(number, "A " * 50 + "."))
+    long = [len(batch) for batch in translator.batches if "forty" in batch[0]]
+    assert max(long[1:]) * 41 <= 2 * 100
+    run(scheduler)
+    assert max(len(batch) for batch in translator.batches) == BATCH
+
+
+def test_short_texts_do_not_wait_for_long_ones_that_are_hard_to_take_apart(
+    scheduler: Scheduler, sent: list[dict[str, Any]]
+) -> None:
+    """A piece of work that takes long is followed by a rest; then few short texts wait for one."""
+    clock, waited = scheduler.models["en-es"].clock, list[float]()
+    for number in range(1_000):
+        scheduler.add(translate(2 * number, "Hello."))
+        scheduler.add(translate(2 * number + 1, "[" * SHORT + "!"))  # five minutes each
+        began = clock.now
+        while not any(message.get("id") == 2 * number for message in sent[-3:]):
+            scheduler.step()
+        waited.append(clock.now - began)
+        scheduler.add({"cancel": 2 * number + 1})
+        clock.now += 1.0
+    assert sum(seconds > 1 for seconds in waited) <= 10
+
+
+def test_a_text_whose_client_left_is_not_taken_apart(scheduler: Scheduler) -> None:
+    began = scheduler.models["en-es"].clock.now
+    scheduler.add(translate(1, "[" * SHORT + "!"))
+    scheduler.add({"cancel": 1})
+    assert not scheduler.busy
+    assert scheduler.models["en-es"].clock.now == began

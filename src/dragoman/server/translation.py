@@ -89,20 +89,25 @@ def _confidence(translation: Translation) -> float | None:
     return round(value, 4) if value == value else None
 
 
-def translate_together(translator: Any, requests: Sequence[TranslationRequest], most: int) -> Iterator[None]:
-    """Translate up to `most` units, taken from the requests in turn, one slice of work after another.
+Taken = tuple[TranslationRequest, Place, Unit]
 
-    Long units make a batch of fewer. All requests have the same options.
-    """
-    taken: list[tuple[TranslationRequest, Place, Unit]] = []
+
+def take_together(requests: Sequence[TranslationRequest], most: int, room: int = CHARACTERS) -> list[Taken]:
+    """Take up to `most` units, from the requests in turn; no other after `room` characters."""
+    taken: list[Taken] = []
     characters = 0
-    while len(taken) < most and characters < CHARACTERS and not all(request.taken for request in requests):
+    while len(taken) < most and characters < room and not all(request.taken for request in requests):
         for request in requests:
-            if not request.taken and len(taken) < most and characters < CHARACTERS:
+            if not request.taken and len(taken) < most and characters < room:
                 place, unit = request.take()
                 taken.append((request, place, unit))
                 characters += len(unit.text)
-    options, left = requests[0].options, dict(enumerate(taken))
+    return taken
+
+
+def translate_together(translator: Any, taken: Sequence[Taken]) -> Iterator[None]:
+    """Translate units of requests that have the same options, one slice of work after another."""
+    options, left = taken[0][0].options, dict(enumerate(taken))
     try:
         for finished in translator.running([unit for *_, unit in taken], options):
             for i, translations in finished:

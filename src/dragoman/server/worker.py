@@ -103,10 +103,13 @@ def serve(scheduler: Scheduler, inbox: Inbox) -> None:
     took = 0.0
     while not inbox.ended:
         _accept(scheduler, inbox, min(GATHER, took * SHARE))
+        if rest := scheduler.rest:
+            _take(scheduler, inbox.receive(rest))
         began = time.monotonic()
         scheduler.step()
         took = time.monotonic() - began
     while scheduler.busy:
+        time.sleep(scheduler.rest)
         scheduler.step()
 
 
