@@ -124,6 +124,8 @@ def test_segments_have_letters_and_no_space_around_them(html: str) -> None:
         ("<script><!-- <script>a</script> b --></script>c", "<script><!-- <script>a</script> b --></script>[c]"),
         ("<textarea>a</textarea><svg><text>b</text></svg>", "<textarea>a</textarea><svg><text>b</text></svg>"),
         ("<p translate=no>a<p>b", "<p translate=no>a<p>[b]"),
+        ("<div><p translate=no>a<p>b</div>", "<div><p translate=no>a<p>[b]</div>"),
+        ("<table><tr translate=no><td>a<tr><td>b</table>", "<table><tr translate=no><td>a<tr><td>[b]</table>"),
         ('<div class="x notranslate">a <p translate="yes">b</p> c</div>',
          '<div class="x notranslate">a <p translate="yes">[b]</p> c</div>'),
         ('See <span translate="NO">The Boss</span> now', '[See <span translate="NO">The Boss</span> now]'),

@@ -38,6 +38,12 @@ def made_up(script: str) -> str:
     return f"most letters are {script}, which the model was not trained on: this translation is made up"
 
 
+def foreign(language: str, other: str | None) -> str:
+    """The warning of a text that is not in the language of the model, but maybe in another that it knows."""
+    looks = f"does not look like {language}" if other is None else f"looks like {other} and not like {language}"
+    return f"{looks}, which the model reads: this translation may be made up"
+
+
 @dataclass(frozen=True)
 class Translation:
     """The alternatives for a text, best first: each has the next best translation of each of its units.
@@ -50,6 +56,7 @@ class Translation:
                    not calibrated: 0.8 does not mean that 8 in 10 such translations are right
     unseen_script  that of the text, if most of its letters did not occur in the training data: its translation has
                    nothing to do with it then
+    foreign        what is said of a text that is not in the language that the model reads
     """
 
     alternatives: tuple[Alternative, ...]
@@ -57,6 +64,7 @@ class Translation:
     unseen_script: str | None = None
     cut: int = 0
     short: int = 0
+    foreign: str | None = None
 
     @property
     def text(self) -> str:
@@ -76,6 +84,7 @@ class Translation:
         """Reasons not to trust the translation."""
         return [
             *([] if self.unseen_script is None else [made_up(self.unseen_script)]),
+            *([] if self.foreign is None else [self.foreign]),
             *([SHORT] if self.short else []),
         ]
 

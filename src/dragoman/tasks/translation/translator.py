@@ -27,10 +27,10 @@ from dragoman.tasks.trained_model import TrainedModel
 from dragoman.tasks.translation.languages import LANGUAGES
 from dragoman.tasks.translation.lengths import JUDGED
 from dragoman.tasks.translation.options import WIDEST, DecodingOptions
-from dragoman.tasks.translation.results import Alignment, Alternative, Translation, together
+from dragoman.tasks.translation.results import Alignment, Alternative, Translation, foreign, together
 from dragoman.tasks.translation.scoring import BATCH, Scorer
 from dragoman.tasks.translation.settings import TranslatorMetadata
-from dragoman.text.language_id import LanguageProfile, profiles_from_json
+from dragoman.text.language_id import LanguageProfile, looks_foreign, profiles_from_json
 from dragoman.text.protection import EVERY_STANDIN, STANDINS, Masked, mask, spaced
 from dragoman.text.scripts import Alphabet
 from dragoman.text.sentences import collapsed
@@ -83,7 +83,7 @@ class Translator(TrainedModel):
         """Translate each text; see `DecodingOptions` for the options (beam=4, sample=True, ...).
 
         A text may have many sentences, paragraphs and lists: white space and marks stay as they are. form="html" is for
-        HTML. A DragomanWarning reports texts in a script that does not occur in the training data, and translations
+        HTML. A DragomanWarning reports texts in another script or language than the training data's, and translations
         that are much shorter than their source.
         """
         form = options.pop("form", "text")
@@ -149,13 +149,23 @@ class Translator(TrainedModel):
         different: dict[str, Alternative] = {}
         for alternative in whole:
             different.setdefault(alternative.text, alternative)
+        unseen = self.alphabet.unseen_script("".join(unit.masked.text for unit in units))
         return Translation(
             tuple(different.values()),
             tuple((unit.text, best.text) for unit, best in zip(units, ranked[0], strict=True)),
-            self.alphabet.unseen_script("".join(unit.masked.text for unit in units)),
+            unseen,
             passage.cut,
             sum(self._is_short(unit, best) for unit, best in zip(units, ranked[0], strict=True)),
+            self._foreign(units) if unseen is None else None,
         )
+
+    def _foreign(self, units: Sequence[Unit]) -> str | None:
+        """What is said of a text that is not in the language of the model."""
+        if self.metadata.languages is None:
+            return None
+        language = self.metadata.languages[0]
+        is_foreign, other = looks_foreign(" ".join(unit.masked.text for unit in units), language, self.profiles)
+        return foreign(language, other) if is_foreign else None
 
     @cached_property
     def alphabet(self) -> Alphabet:
