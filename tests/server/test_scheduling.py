@@ -40,7 +40,7 @@ class Upper:
         self.slices = 0
         self.options: list[DecodingOptions] = []
         self.alphabet = Alphabet.of(["a"])
-        self.metadata = SimpleNamespace(samples=SampleLengths())
+        self.metadata = SimpleNamespace(samples=SampleLengths(), languages=None)
 
     def take_apart(self, text: str, form: str) -> Passage:
         self.clock.now += text.count("[")
@@ -70,6 +70,7 @@ class Upper:
 
     join = Translator.join
     _is_short = Translator._is_short
+    _foreign = Translator._foreign
 
 
 @pytest.fixture

@@ -88,6 +88,7 @@ MARKED = {
 
 # Where a text to translate has other spans.
 TRANSLATED = {
+    "{n, plural, one {# item}}": "⟦{n, plural, one {# item}}⟧",
     "a bare example.org is a word": "a bare ⟦example.org⟧ is a host",
     "⟦<b>⟧bold⟦</b>⟧ and ⟦<br/>⟧⟦<br />⟧ ⟦<0>⟧x⟦</0>⟧": "⟦<b>⟧bold⟦</b>⟧ and ⟦<br/><br />⟧ ⟦<0>⟧x⟦</0>⟧",
     "Tom⟦&nbsp;⟧⟦&amp;⟧ Mary⟦&#39;⟧s AT&T; R&D": "Tom⟦&nbsp;&amp;⟧ Mary⟦&#39;⟧s AT&T; R&D",

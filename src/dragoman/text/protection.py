@@ -16,6 +16,7 @@ In a text to translate (`protected_spans`) these are spans too:
 
 host, path   example.com/a of common domains in small letters or capitals ("end.Begin" is prose); /usr/bin ~/x ./x C:\\x
 amount       a number with spaces before three digits, with its currency, per cent or degree: 1 000, $5.00, 20 €, 50 %
+message      an argument of an ICU message, {n, plural, one {# file} other {# files}} (`text/messages.py`)
 code         a number glued to letters: 10km 10:30am 1990s v2.0 H2O COVID-19 2024-05-12T10:30:00Z. Ordinals are words
              (2nd, 1º, 3er); of a number before a longer word the word is translated (24hours)
 
@@ -35,6 +36,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import pairwise
+
+from dragoman.text.messages import arguments
 
 Place = tuple[int, int]
 
@@ -242,11 +245,18 @@ def masked_pair(
 
 
 def _found(text: str) -> Iterator[Place]:
-    """All spans, also those that touch."""
+    """All spans, also those that touch; an argument of an ICU message is one, with all that it holds."""
+    held = arguments(text)
+    start, stop = next(held, (len(text), len(text)))
     match = _SPANS.search(text)
-    while match:
-        yield match.span()
-        at = match.end()
+    while match or start < len(text):
+        if match is None or match.end() > start:
+            yield start, stop
+            at = stop
+            start, stop = next(held, (len(text), len(text)))
+        else:
+            yield match.span()
+            at = match.end()
         match = _TOUCHING.match(text, at) or _SPANS.search(text, at)
 
 

@@ -20,6 +20,7 @@ from dragoman.graph import Array
 from dragoman.text.documents import Document, split_html, split_text
 from dragoman.text.documents.document import has_letter
 from dragoman.text.markup import without_markup
+from dragoman.text.messages import Message, message_of, written
 from dragoman.text.protection import STANDINS, Masked, mask, protected_spans
 from dragoman.text.sentences import pieces, split_sentences
 from dragoman.text.spacing import joint
@@ -77,13 +78,15 @@ class Segmenter:
 
     def take_apart(self, text: str, form: str = "text", prefix: str = "") -> Passage:
         """The units of a text or an HTML document; `prefix`: how its translation must begin."""
-        if form == "html":
-            document = split_html(text, self.split)
+        message = message_of(text) if form == "text" and self.protect else None
+        if message is not None:
+            passage: Passage = MessagePassage(message, text, self)
+        elif form == "html":
+            passage = Passage(split_html(text, self.split), self)
         elif form == "text":
-            document = split_text(text, self.split, keep_marks=self.protect)
+            passage = Passage(split_text(text, self.split, keep_marks=self.protect), self)
         else:
             raise ConfigurationError(f"a text is {' or '.join(get_args(Form))}, not '{form}'")
-        passage = Passage(document, self)
         if prefix:
             passage.begin_with(prefix)
         return passage
@@ -197,6 +200,34 @@ class Passage:
         return self._document.join([_joined(units, [next(left) for _ in units]) for units in self._units])
 
 
+class MessagePassage(Passage):
+    """An ICU message: the text around its arguments, and each of their branches, is a passage of its own."""
+
+    def __init__(self, message: Message, text: str, segmenter: Segmenter) -> None:
+        self._message, self._text = message, text
+        self._passages = [Passage(split_text(each.plain, segmenter.split), segmenter) for each in message.messages()]
+
+    @property
+    def size(self) -> int:
+        return sum(passage.size for passage in self._passages)
+
+    @property
+    def cut(self) -> int:
+        return sum(passage.cut for passage in self._passages)
+
+    def units(self) -> Iterator[Unit]:
+        for passage in self._passages:
+            yield from passage.units()
+
+    def begin_with(self, prefix: str) -> None:
+        self._passages[0].begin_with(prefix)
+
+    def join(self, translations: Sequence[str]) -> str:
+        left = iter(translations)
+        texts = [passage.join([next(left) for _ in passage.units()]) for passage in self._passages]
+        return written(self._message, self._text, texts)
+
+
 def _begun(unit: Unit, number: int, start: str, count: int) -> Unit:
     """The unit with sentence `number` of a prefix as its translation; with the last one as its beginning."""
     return replace(unit, kept=start) if number < count and number else replace(unit, prefix=start)
@@ -205,11 +236,11 @@ def _begun(unit: Unit, number: int, start: str, count: int) -> Unit:
 def _joined(units: Sequence[Unit], translations: Sequence[str]) -> str:
     if len(units) == 1:
         return translations[0]
-    written, before = list[str](), ""
+    parts, before = list[str](), ""
     for unit, translation in zip(units, map(str.strip, translations), strict=True):
-        written += unit.space_between(before, translation), translation
+        parts += unit.space_between(before, translation), translation
         before = translation or before
-    return "".join(written)
+    return "".join(parts)
 
 
 def _joined_at_spans(cut: Iterable[str], spans: Sequence[tuple[int, int]]) -> Iterator[str]:
