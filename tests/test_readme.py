@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import runpy
 import shlex
@@ -21,6 +22,7 @@ from dragoman.cli import main
 from dragoman.data import builtin
 from dragoman.data.scenes import draw, training_scenes
 from dragoman.tasks import planning
+from tests.cli.running import Done
 from tests.data.readers.files import as_po, as_tmx, as_xliff
 from tests.data.shard_files import write_parquet
 from tests.data.test_doctor import SOUND
@@ -84,17 +86,57 @@ def at(place: Path) -> Iterator[io.StringIO]:
         yield printed
 
 
-def dragoman(arguments: list[str], place: Path) -> str:
-    """What a command prints; in this process, which saves the start of a hundred others."""
+def ended(arguments: list[str], place: Path, hidden: frozenset[str] = frozenset()) -> Done:
+    """How a command ends; in this process, which saves the start of a hundred others.
+
+    hidden  packages that cannot be imported meanwhile
+    """
     told, code = io.StringIO(), None
     with at(place) as printed, redirect_stderr(told), pytest.MonkeyPatch.context() as patch:
+        for module in {*hidden, *(name for name in sys.modules if name.partition(".")[0] in hidden)}:
+            patch.setitem(sys.modules, module, None)
         patch.setattr(sys, "argv", ["dragoman", *arguments])
         try:
             main()
-        except SystemExit as ended:
-            code = ended.code
-    assert not code, told.getvalue()
-    return printed.getvalue()
+        except SystemExit as done:
+            code = done.code
+    return Done(int(code or 0), printed.getvalue(), told.getvalue())
+
+
+def dragoman(arguments: list[str], place: Path) -> str:
+    """What a command prints that must succeed."""
+    done = ended(arguments, place)
+    assert not done.code, done.err
+    return done.out
+
+
+EXTRAS = frozenset(
+    {
+        *("PIL", "ctranslate2", "fastapi", "fastapi_swagger", "fsspec", "lxml", "matplotlib", "multipart", "pyarrow"),
+        *("python_multipart", "sklearn", "starlette", "tensorboardX", "torch", "translate", "uvicorn", "zstandard"),
+    }
+)
+CORE_PYTHON = os.environ.get("CORE_PYTHON")  # of an environment where the package is installed without extras
+
+
+def works_without_extras(command: str, arguments: list[str], place: Path) -> bool:
+    """Whether a command runs with the core alone; otherwise it names the extra that its document asks for."""
+    if CORE_PYTHON:
+        done = subprocess.run(
+            [CORE_PYTHON, "-m", "dragoman", *arguments], cwd=place, capture_output=True, text=True, check=False
+        )
+        code, told = done.returncode, done.stderr
+    else:
+        code, told = (alone := ended(arguments, place, EXTRAS)).code, alone.err
+    if not code:
+        return True
+    named = re.search(r"pip install '(dragoman\[\w+\])'", told)
+    assert named, told
+    assert code == 2
+    assert "Traceback" not in told
+    pages = [page for page in PAGES if command in page]
+    assert all(named[1] in page for page in pages), f"{named[1]} is not named where `{command}` stands"
+    return False
 
 
 def write_photos(place: Path) -> None:
@@ -171,6 +213,7 @@ def test_programs_run(program: str, stage: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("command", [c for c in COMMANDS if c.startswith("dragoman serve")])
 def test_servers_start_and_answer(command: str, stage: Path) -> None:
     """With the first of them, the requests that the documents show are made."""
+    assert not works_without_extras(command, shlex.split(command)[1:], stage)
     arguments = [str(stage / word) if (stage / word).exists() else word for word in shlex.split(command)[2:]]
     with served(*arguments) as server:
         assert server.client.get("/health").json()["status"] == "ok"
@@ -200,6 +243,8 @@ def test_dragoman_commands_run(command: str, stage: Path, tmp_path: Path, monkey
         monkeypatch.setattr(builtin, "phrases", lambda: few)
     if arguments[0] == "train":
         arguments += cut_short(arguments)
+    if works_without_extras(command, arguments, place):
+        return
     printed = dragoman(arguments, place)
     if "inspect" in arguments and "--preset" in arguments:
         assert "1,166,966" in printed

@@ -90,9 +90,10 @@ def plot(
 
 def _check_name(path: Path) -> None:
     """Before anything is computed."""
-    from dragoman.analysis.figures.canvas import check_ending
+    from dragoman.analysis.figures.canvas import check_ending, require_matplotlib
 
     check_ending(path)
+    require_matplotlib()
 
 
 def _document(number: str, text: str | None) -> Figure:

@@ -18,15 +18,22 @@ DPI = 120
 METADATA = dict.fromkeys(("Date", "Creator", "Format", "Type"))  # None: leave it out of the file
 
 
+def require_matplotlib() -> None:
+    """Raise an error that says how to install it, if matplotlib is missing."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise ConfigurationError("figures need matplotlib; install it with: pip install 'dragoman[plot]'") from None
+
+
 def new_figure(
     width: float, height: float, layout: Literal["constrained", "compressed"] | None = "constrained"
 ) -> Figure:
     """Create a figure, sized in inches, without a window or global state."""
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ConfigurationError("figures need matplotlib; install it with: pip install 'dragoman[plot]'") from None
+    require_matplotlib()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(width, height), layout=layout, dpi=DPI)
     FigureCanvasAgg(figure)  # keeps one renderer: without it every text is measured with a new one
     return figure
@@ -34,6 +41,7 @@ def new_figure(
 
 def text_width(words: Iterable[str], size: float) -> float:
     """Return the width of the widest of these words in inches."""
+    require_matplotlib()
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from dragoman.analysis.figures.canvas import new_figure
+from dragoman.analysis.figures.canvas import new_figure, require_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -120,6 +120,7 @@ class Picture:
 @functools.lru_cache(maxsize=4096)
 def text_size(text: str, size: float) -> tuple[float, float]:
     """Width and height of a text in inches, formulas between $ included."""
+    require_matplotlib()
     from matplotlib.cbook import is_math_text
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
