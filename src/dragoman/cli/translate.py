@@ -153,6 +153,7 @@ def _as_object(line: str, translation: Translation, translator: Translator) -> d
         "confidence": round(translation.confidence, 4),
         "translations": [{"text": a.text, "score": round(a.score, 4)} for a in translation.alternatives],
         "pieces": translation.pieces,
+        "cut": translation.cut,
         "warnings": translation.warnings,
     }
     if translation.pieces == 1:
