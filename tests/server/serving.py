@@ -17,7 +17,7 @@ from typing import Any
 import httpx
 
 STOP = 10  # seconds until one that does not end is killed
-START = 90  # seconds in which a server is ready, on a busy machine
+START = 300  # seconds in which a server is ready, on a busy machine that compiles kernels first
 
 
 class Served:

@@ -10,13 +10,13 @@ import pytest
 
 from dragoman import Translator
 from dragoman.errors import ConfigurationError
-from dragoman.server.answers.explain import explain
 from dragoman.server.scheduling import Scheduler
 from dragoman.tasks.task import find_task
 from dragoman.tasks.translation.options import DecodingOptions
 from dragoman.tasks.translation.results import SHORT
 from tests.cli.conftest import run
 from tests.cli.running import Run
+from tests.server.asking import ask
 from tests.tasks import models
 from tests.tasks.models import PAIRS
 
@@ -80,7 +80,7 @@ def test_a_text(text: str, translator: Translator, directory: Path, run: Run) ->
     done = run("translate", directory, text, "--best", "3", "--json")
     told = json.loads(done.out)
     [found] = translator.translations([text], DecodingOptions(alternatives=3))
-    result, explained = served(translator, text, alternatives=2), explain(translator, {"text": text, "best": 3})
+    result, explained = served(translator, text, alternatives=2), ask("explain", translator, text=text, best=3)
     texts = [each.text for each in found.alternatives]
     assert [each["text"] for each in told["translations"]] == texts
     assert [each["text"] for each in explained["translations"]] == texts

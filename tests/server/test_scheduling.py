@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -80,9 +80,14 @@ def sent() -> list[dict[str, Any]]:
 
 @pytest.fixture
 def scheduler(sent: list[dict[str, Any]]) -> Scheduler:
-    answers = {"count": lambda model, payload: iter(range(payload["to"])), "bug": _bug}
+    answers = {"count": lambda model, payload: iter(range(payload["to"])), "sliced": _sliced, "bug": _bug}
     clock = Clock()
     return Scheduler({"en-es": Upper(clock), "es-en": Upper(clock)}, answers, sent.append, 500, clock=clock)
+
+
+def _sliced(model: Any, payload: dict[str, Any]) -> Generator[None, None, dict[str, int]]:
+    yield from [None] * 10
+    return {"answer": 1}
 
 
 def _bug(model: Any, payload: dict[str, Any]) -> Any:
@@ -197,6 +202,21 @@ def test_streams_advance_beside_translations_and_end_when_cancelled(
     assert [message.get("part") for message in sent if message["id"] == 1] == [0, 1]
     assert any(message["id"] == 2 for message in sent)
     scheduler.add({"cancel": 1})
+    assert not scheduler.busy
+
+
+def test_jobs_in_slices_answer_at_their_end_and_others_do_not_wait(
+    scheduler: Scheduler, sent: list[dict[str, Any]]
+) -> None:
+    scheduler.add({"id": 1, "kind": "sliced", "model": "en-es", "payload": {}})
+    scheduler.step()
+    scheduler.add(translate(2, "hello."))
+    run(scheduler)
+    assert [message["id"] for message in sent] == [2, 1]
+    assert sent[1] == {"id": 1, "result": {"answer": 1}}
+    scheduler.add({"id": 3, "kind": "sliced", "model": "en-es", "payload": {}})
+    scheduler.step()
+    scheduler.add({"cancel": 3})
     assert not scheduler.busy
 
 

@@ -275,10 +275,11 @@ class Scheduler:
     def _advance_stream(self, number: int) -> None:
         try:
             part = next(self._streams[number])
-            self.send({"id": number, "part": part})
-        except StopIteration:
+            if part is not None:  # else a slice of work of which nobody is told
+                self.send({"id": number, "part": part})
+        except StopIteration as end:
             del self._streams[number]
-            self.send({"id": number, "result": {}})
+            self.send({"id": number, "result": end.value or {}})
         except Exception as error:
             self._streams.pop(number, None)
             self._fail(number, error)

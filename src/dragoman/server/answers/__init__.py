@@ -1,6 +1,7 @@
 """What a worker answers to jobs other than translation: pure functions of a model and a payload, JSON in and out.
 
-`generate` gives an iterator of parts, the others give one answer. Mistakes in a payload raise a DragomanError.
+`generate` gives an iterator of parts, `explain` one of slices of work that returns the answer at its end (None while it
+works), the others give one answer. Mistakes in a payload raise a DragomanError.
 """
 
 from __future__ import annotations

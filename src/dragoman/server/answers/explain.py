@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,8 +25,8 @@ from dragoman.text.units import Passage, Unit
 SIMILAR = 0.5  # of the strongest link of a word: others that are shown beside it
 
 
-def explain(model: Translator, payload: Payload) -> dict[str, Any]:
-    """The translations of a text, best first, and what the network did for the best one.
+def explain(model: Translator, payload: Payload) -> Generator[None, None, dict[str, Any]]:
+    """The translations of a text, best first, and what the network did for the best one; in slices of work.
 
     text       at most `EXPLAINED` characters
     best       how many translations
@@ -39,9 +39,19 @@ def explain(model: Translator, payload: Payload) -> dict[str, Any]:
     if len(text) > EXPLAINED:
         raise TooLarge(f"a text to explain has at most {EXPLAINED:,} characters, this one has {len(text):,}")
     options, wants_attention = _options(payload), flag_of(payload, "attention")
+    return _explained(model, text, options, wants_attention)
+
+
+def _explained(
+    model: Translator, text: str, options: DecodingOptions, wants_attention: bool
+) -> Generator[None, None, dict[str, Any]]:
     passage = model.take_apart(text)
     units = list(passage.units())
-    found = model.run(units, options)
+    by_number: dict[int, list[Alternative]] = {}
+    for finished in model.running(units, options):
+        by_number.update(finished)
+        yield
+    found = [by_number[number] for number in range(len(units))]
     translation = model.join(passage, found, options)
     result: dict[str, Any] = {
         "translations": _translations(model, passage, found, translation),
