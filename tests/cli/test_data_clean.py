@@ -115,6 +115,18 @@ def test_several_memories_become_one(run: Run, tmp_path: Path) -> None:
     assert json.loads(again.out)["pairs"] == 4
 
 
+def test_a_pair_that_shares_its_unit_stays_and_is_told(run: Run, tmp_path: Path) -> None:
+    two = '<tu><tuv xml:lang="en"><seg>Go.</seg></tuv><tuv xml:lang="es"><seg>Ve.</seg></tuv>{}</tu>\n'
+    more = '<tuv xml:lang="es"><seg>Vete.</seg></tuv>'
+    units = two.format("") + two.format(more) + two.format(more)
+    text = f'<tmx version="1.4"><header srclang="en"/><body>{units}</body></tmx>'
+    found, said, removed = cleaned(run, tmp_path, "a.tmx", text)
+    assert found == text.replace(units, two.format("") + two.format(more))
+    assert removed == ["duplicates"] * 3
+    assert said[-2:-1] == ["1 of these stay: they share a unit with others"]
+    assert said[-1].startswith("3 of 5 pairs written")
+
+
 def test_a_pair_that_is_dropped_stays_untranslated_in_xliff_and_po(run: Run, tmp_path: Path) -> None:
     """Programs need all of their texts; equal ones have ids of their own."""
     found, _, removed = cleaned(run, tmp_path, "a.xlf", XLIFF)

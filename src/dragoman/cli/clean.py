@@ -88,7 +88,7 @@ def clean(
     for name, count in outcome.removed.items():
         console.print(f"{counted(count, 'pair')} left out ({name}){_reason(name)}", highlight=False, markup=False)
     if outcome.stayed:
-        console.print(f"{counted(outcome.stayed, 'of these')} stay: they share a unit with others", highlight=False)
+        console.print(f"{outcome.stayed:,} of these stay: they share a unit with others", highlight=False)
     summary = f"{outcome.written:,} of {outcome.read:,} pairs written to {out}; what was left out is in {removed}"
     console.print(summary, highlight=False, markup=False)
 
