@@ -17,6 +17,7 @@ import numpy as np
 
 from dragoman.errors import ConfigurationError
 from dragoman.graph import Array
+from dragoman.text.capitals import is_stranger, without_capitals
 from dragoman.text.documents import Document, split_html, split_text
 from dragoman.text.documents.document import has_letter
 from dragoman.text.markup import without_markup
@@ -41,6 +42,7 @@ class Unit:
     glued   how it begins, if it was cut off behind a protected span without a space between
     kept    its translation, if it does not need the network
     prefix  how its translation must begin
+    small   what the network reads of a text in capitals; its translation is put in capitals
     """
 
     text: str
@@ -50,6 +52,7 @@ class Unit:
     glued: str | None = None
     kept: str | None = None
     prefix: str = ""
+    small: Masked | None = None
 
     def space_between(self, before: str, translation: str) -> str:
         """What stands between the translation of the unit before and this one's."""
@@ -149,6 +152,10 @@ class Segmenter:
         if masked.spans and not has_letter(masked.text):  # nothing to translate
             return Unit(text, masked, np.zeros(0, np.int32), kept=text)
         labels = self.encode(without_markup(masked))
+        if (usual := without_capitals(masked.text, self.encode)) is not None:
+            small = replace(masked, text=usual)
+            if is_stranger(labels, read := self.encode(without_markup(small))):
+                return Unit(text, masked, read, small=small)
         return Unit(text, masked, labels, kept=None if len(labels) else text)
 
 

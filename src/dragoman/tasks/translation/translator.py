@@ -205,10 +205,11 @@ class Translator(TrainedModel):
     def _restored(self, unit: Unit, hypotheses: Sequence[Hypothesis], fixed: int) -> Asking[list[str]]:
         """The texts of some hypotheses with the protected spans of their source; the first `fixed` characters stay."""
         texts = [collapsed(text) for text in self.target_tokenizer.decode(each.labels for each in hypotheses)]
-        if not self._protect:
-            return texts
-        restored = yield from all_of([restoring(text, unit.masked, fixed) for text in texts])
-        return [put_back(text, unit.masked) for text in restored]
+        if self._protect:
+            texts = yield from all_of([restoring(text, unit.small or unit.masked, fixed) for text in texts])
+        if unit.small is not None:
+            texts = [text.upper() for text in texts]
+        return [put_back(text, unit.masked) for text in texts] if self._protect else texts
 
     def _search(
         self, sources: list[Array], options: DecodingOptions, longest: list[int], prefixes: list[Array] | None
