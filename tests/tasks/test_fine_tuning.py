@@ -150,7 +150,8 @@ def test_old_testing_pairs_that_are_trained_on_now_say_nothing_about_forgetting(
 def parts_of(out: Path | None, *changes: dict[str, Any]) -> tuple[dict[str, set[str]], list[str]]:
     """The sources of every part that a fine-tuning has, and what is told."""
     told: list[str] = []
-    training = ModelTraining(tuning(*changes), out, Callback(), Interrupts(), told.append)
+    given = tuning(*changes)
+    training = ModelTraining(given, out, Callback(), Interrupts(), told.append, configuration(given))
     found = {name: set(training.dataset.part(name).texts("source")) for name in ("training", "validation", "testing")}
     assert len(training.dataset.part("training").lengths()) == len(training.dataset.part("training"))
     return found, told
@@ -179,7 +180,7 @@ def test_old_pairs_whose_source_is_among_the_new_ones_are_left_out(taught: Path,
 
 
 def test_the_batches_of_a_mixture_are_those_of_its_pairs(taught: Path) -> None:
-    training = ModelTraining(tuning(), None, Callback(), Interrupts(), lambda text: None)
+    training = ModelTraining(tuning(), None, Callback(), Interrupts(), lambda text: None, configuration(tuning()))
     part = training.dataset.part("training")
     translator = Translator.load(taught)
     read = [part.batch(np.array([item])).source for item in range(len(part))]

@@ -10,6 +10,7 @@ import pytest
 from dragoman import Translator
 from dragoman.data.pair_encoding import LONGEST
 from dragoman.errors import ConfigurationError, DataError
+from dragoman.tasks.configuration import configuration
 from dragoman.tasks.training import ModelTraining, train_model
 from dragoman.tasks.translation.translator import HYPOTHESES, WIDEST, DecodingOptions
 from dragoman.tasks.vectors.plan import VectorSettings
@@ -39,7 +40,7 @@ def long_pairs(path: Path, *lengths: int, count: int = 100) -> dict[str, Any]:
 
 def begun(settings: dict[str, Any], tell: Any = lambda text: None) -> tuple[ModelTraining, list[str]]:
     listener = Listener()
-    return ModelTraining(settings, None, listener, Interrupts(), tell), listener.warnings
+    return ModelTraining(settings, None, listener, Interrupts(), tell, configuration(settings)), listener.warnings
 
 
 # Pairs
