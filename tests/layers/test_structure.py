@@ -33,6 +33,14 @@ def perceptron(seed: int) -> Perceptron:
     return Perceptron(4, 4, Initializer(seed, np.float64), "tanh")
 
 
+class Residual(Layer):
+    def __init__(self, layers: list[Layer]) -> None:
+        self.layers = layers
+
+    def __call__(self, x: Value) -> Value:
+        return add(x, one_after_the_other(self.layers, x))
+
+
 class Branches(Network):
     """One layer after the other, which are kept in `structure`; `run` finds them there."""
 
@@ -137,6 +145,7 @@ def circular(layer: Any) -> Holder:
         lambda layer: frozenset([layer.weights]),
         lambda layer: deque([layer]),
         lambda layer: [Holder(layer)],
+        lambda layer: Holder({"own": layer}),
         lambda layer: Slotted(layer.weights),
         lambda layer: partial(linear, weights=layer.weights),
         lambda layer: partial(layer),
@@ -280,6 +289,12 @@ def test_a_copy_is_bound_to_a_theta_of_its_own() -> None:
     version = network.theta.version.number
     twin.last.change(activation="relu")
     assert (network.theta.version.number, network.last.activation) == (version, "tanh")
+    nested = Branches({"deep": [(Residual([perceptron(1)]),)]}, lambda s, x: s["deep"][0][0](x))
+    names = ["", "structure.deep.0.0", "structure.deep.0.0.layers.0", "last"]
+    assert [name for name, _ in nested.named_layers()] == names
+    opened = copy.copy(Residual([perceptron(1)]))
+    opened.layers.append(perceptron(2))
+    assert len(list(opened.named_parameters())) == 4
     layer = copy.deepcopy(network.last)
     layer.activation = "relu"
     assert not layer.sealed
