@@ -293,6 +293,25 @@ def test_rounding_is_no_disagreement(softcap_kernel):
     softcap(0 * single, 0 * single, cap=1.0)
 
 
+def test_what_is_not_a_number_must_be_so_in_both(softcap_kernel):
+    x = X.copy()
+    x[2] = np.nan
+    softcap_kernel(softcap_by())
+    assert np.isnan(softcap(x, X)[2])
+    softcap_kernel(softcap_by(value=np.nan_to_num))
+    with pytest.warns(DragomanWarning, match=r"type float64 differs by inf% of its norm"):
+        assert np.isnan(softcap(x, X)[2])
+
+
+def test_a_comparison_without_memory_says_so(softcap_kernel):
+    def greedy(*_, **__):
+        raise MemoryError
+
+    softcap_kernel(greedy)
+    with pytest.raises(MemoryError):
+        softcap(X, X)
+
+
 def test_functions_that_write_to_their_arguments_are_compared_by_what_they_write(monkeypatch):
     @dispatched
     def descend(values, gradient, *, rate):
