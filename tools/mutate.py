@@ -39,6 +39,9 @@ GROUPS: dict[str, list[tuple[str, str]]] = {
         ("operations/word_vectors.py", "operations/test_word_vectors.py tasks/vectors"),
         ("operations/vector_steps.py", "operations/test_word_vectors.py engines/test_word_vectors.py tasks/vectors"),
         ("operations/dropout.py", "operations/test_dropout.py layers/test_dropout_in_layers.py operations"),
+        ("layers/layer.py", "layers/test_structure.py layers/test_every_layer.py"),
+        ("graph/kernel_comparison.py", "graph/test_operation.py"),
+        ("graph/gradient_check.py", "graph/test_gradient_check.py layers/test_structure.py"),
         ("operations/pooling.py", "operations/test_pooling.py operations/test_contract.py"),
         ("operations/errors.py", "operations/test_errors.py operations/test_contract.py loss operations"),
         (

@@ -20,7 +20,7 @@ import pytest
 from dragoman import Transformer
 from dragoman.engines import explain_path, programs, reads
 from dragoman.engines.constants import is_constant
-from dragoman.graph import value_of
+from dragoman.graph import dispatched, value_of
 from dragoman.layers import Perceptron
 from dragoman.networks import Network
 from dragoman.networks.network import Configuration
@@ -78,6 +78,11 @@ def chosen_by_list(x: Any, on: list[bool] = SWITCHES) -> Any:
 
 def chosen_by_class(x: Any, switch: type = Switch) -> Any:
     return add(x, x) if switch.on else x  # type: ignore[attr-defined]
+
+
+@dispatched
+def decided() -> bool:
+    return False
 
 
 def closed(on: bool) -> tuple[Callable[[Any], Any], Callable[[], None]]:
@@ -230,6 +235,11 @@ CASES: dict[str, tuple[Any, Callable[[pytest.MonkeyPatch, Any], Any], str]] = {
         lambda self, x, batch: closure(x),
         lambda patch, network: turn_on(),
         "closed.<locals>.choose: 'on', a variable of an enclosing function, may change",
+    ),
+    "a function that an object holds": (
+        lambda self, x, batch: add(x, x) if decided() else x,
+        lambda patch, network: patch.setattr(decided, "definition", lambda: True),
+        "decided: a function that is no attribute of a layer, class or module",
     ),
     "globals()": (
         through_items,

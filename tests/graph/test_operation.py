@@ -291,6 +291,8 @@ def test_rounding_is_no_disagreement(softcap_kernel):
     softcap_kernel(softcap_by(value=lambda y: y + np.float32(1e-7)))
     np.testing.assert_allclose(softcap(single, single), softcap.definition(single, single)[0] + 1e-7, rtol=1e-6)
     softcap(0 * single, 0 * single, cap=1.0)
+    softcap_kernel(softcap_by(value=lambda y: y * np.float32(1.00001)))
+    softcap(1e5 * single, 1e5 * single, cap=1e6)
 
 
 def test_what_is_not_a_number_must_be_so_in_both(softcap_kernel):
