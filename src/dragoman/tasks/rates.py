@@ -28,8 +28,9 @@ def too_low(settings: OptimizerSettings, network: Network, steps: float) -> str 
     schedule = components.schedule(settings)
     rates = np.array([schedule(int(t)) for t in np.linspace(1, steps, SAMPLED)])
     moved = math.sqrt(steps * float(np.square(rates).mean()))
-    matrices = [value_of(parameter).ravel() for parameter in network.parameters() if value_of(parameter).ndim > 1]
-    size = float(np.sqrt(np.square(np.concatenate(matrices), dtype=np.float64).mean())) if matrices else 0.0
+    matrices = [value_of(parameter) for parameter in network.parameters() if value_of(parameter).ndim > 1]
+    squares = sum(float(np.linalg.norm(matrix)) ** 2 for matrix in matrices)
+    size = math.sqrt(squares / max(1, sum(matrix.size for matrix in matrices)))
     if moved >= SHARE * size:
         return None
     remedy = "raise optimizer.rate"
