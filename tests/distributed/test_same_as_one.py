@@ -52,7 +52,7 @@ def test_twice_32_are_64(together: Together, numba: None) -> None:
     found, epoch = together.results["twenty steps"], together.results["an epoch"]
     np.testing.assert_allclose(found["theta"], double["theta"], rtol=0, atol=1e-9)
     np.testing.assert_allclose(found["errors"], double["errors"], rtol=0, atol=1e-9)
-    np.testing.assert_allclose(epoch["errors"], single["errors"], rtol=3e-5)
+    np.testing.assert_allclose(epoch["errors"], single["errors"], rtol=1e-3)
     distance = np.linalg.norm(epoch["theta"] - single["theta"]) / np.linalg.norm(single["theta"])
     assert distance < 0.02, distance  # as that of two threads from one: Adam magnifies the rounding of small gradients
 

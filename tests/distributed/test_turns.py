@@ -51,6 +51,28 @@ def test_work_that_takes_longer_than_the_timeout_is_waited_for() -> None:
     assert done == ["work", "waited"]
 
 
+def test_a_rank_that_has_not_counted_yet_is_not_lost() -> None:
+    """The store answers only after somebody has begun to wait."""
+
+    class Slow(SharedStore):
+        def add(self, key: str, amount: int) -> int:
+            asked.wait()
+            return super().add(key, amount)
+
+    class Waiting(Heartbeat):
+        def _check(self) -> None:
+            super()._check()
+            asked.set()
+
+    asked = threading.Event()
+    with Waiting(Slow(), "turn", 0, 1, timeout=60) as first:
+        first.raise_flag("ready")
+        try:
+            first.wait("ready")
+        finally:
+            asked.set()
+
+
 def test_a_flag_is_waited_for_until_all_have_raised_it() -> None:
     store = SharedStore()
     with heartbeat(store, 0) as first, heartbeat(store, 1) as second:

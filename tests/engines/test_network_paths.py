@@ -48,6 +48,7 @@ from dragoman.networks.transformer import TransformerDecoder
 from dragoman.operations import DropoutKey, activate
 from dragoman.training.workers import Workers
 from tests.engines.test_programs import by_program, check_bits, check_programs, through_the_graph
+from tests.nearness import SINGLE
 from tests.networks.small_networks import POSITIONS, scatter
 
 RNG = np.random.default_rng(0)
@@ -353,5 +354,5 @@ def test_shards_of_images_have_dropout_of_their_own_rows(numba: None) -> None:
     _, gradient = workers.differentiate(index, network, batch, CONTEXT)
     workers.close()
     _, expected = through_the_graph(network, batch, CONTEXT, index)
-    np.testing.assert_allclose(gradient, expected, atol=2e-6 * np.abs(expected).max())
+    np.testing.assert_allclose(gradient, expected, rtol=0, atol=SINGLE * np.abs(expected).max())
     check_programs(network)

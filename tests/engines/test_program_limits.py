@@ -21,7 +21,7 @@ from dragoman.graph import Parameter, value_of
 from dragoman.layers import CarriedStates, ForwardContext, Layer
 from dragoman.loss import CrossEntropy, LossIndex
 from dragoman.networks import Encoder, EncoderConfiguration
-from dragoman.operations import DropoutKey, add, embed, linear
+from dragoman.operations import DropoutKey, activate, add, embed, linear
 from tests.engines.test_programs import INDEX, batch, by_program, check_bits, made, through_the_graph
 
 
@@ -93,6 +93,20 @@ def test_parameters_of_another_network_are_left_to_the_graph(numba: None) -> Non
     network = network_of(lambda self, x, batch: linear(x, other))
     check_equal(network, batch())
     assert "linear is given values" in reason_of(network)
+
+
+def test_an_activation_without_biases_is_left_to_the_graph(numba: None) -> None:
+    network = network_of(
+        lambda self, x, batch: linear(x, self.decoder[0].cross_attention.projection.weights, activation="relu")
+    )
+    assert by_program(network, batch()) is None
+    assert "there is no kernel for an activation without biases" in reason_of(network)
+    check_equal(network, batch())
+
+
+def test_an_operation_without_a_derivative_gives_none_to_its_input(numba: None, monkeypatch: Any) -> None:
+    monkeypatch.setattr(activate, "definition", lambda x, *, activation: (np.tanh(x), lambda dy: (None,)))
+    check_bits(network_of(lambda self, x, batch: add(x, activate(x, activation="tanh"))), batch())
 
 
 @pytest.mark.parametrize("own", [[False], ([False],), {"on": False}, {False}, random.Random(0), bytearray(1)])

@@ -167,6 +167,24 @@ def test_one_pass_writes_at_once(theta):
     assert not np.isnan(gradient).any()
 
 
+@pytest.mark.parametrize("passes", [1, 2])
+def test_a_gradient_is_reported_when_it_is_complete(theta, passes):
+    """Once, after as many derivatives as the pass with the most of them has announced."""
+    gradient, told, parameter = np.empty(len(theta), np.float32), [], theta.parameters[2]
+
+    def written(number):
+        told.append((number, theta.view(gradient, parameter).copy()))
+
+    gradient_reducer = GradientReducer(theta.views(gradient), passes, written=written)
+    brought = [[drawn(0), drawn(1)], [drawn(2)]][:passes]
+    for number, deltas in enumerate(brought):
+        with gradient_reducer.share(number) as share:
+            share.push_all((parameter, delta) for delta in deltas)
+    ((number, found),) = told
+    assert number == id(parameter)
+    np.testing.assert_allclose(found, sum(delta for deltas in brought for delta in deltas), atol=1e-6)
+
+
 def failing(out, add, piece, pieces):
     raise ZeroDivisionError
 

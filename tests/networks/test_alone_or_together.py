@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from dragoman.batch import Batch
 from dragoman.networks import Transformer, preset
+from tests.nearness import SINGLE
 from tests.networks.small_networks import POSITIONS, logits_of, small_transformer, split
 
 PAIR = st.tuples(
@@ -46,7 +47,7 @@ def test_an_empty_source_gives_its_cross_attention_nothing(block: str) -> None:
 def test_at_a_working_size_in_single_precision() -> None:
     rng = np.random.default_rng(0)
     pairs = [tuple(rng.integers(1, 300, rng.integers(2, 30)).tolist() for _ in range(2)) for _ in range(24)]
-    compare(Transformer(preset("small", 300, 300)), pairs, 1e-4)
+    compare(Transformer(preset("small", 300, 300)), pairs, SINGLE)
 
 
 @pytest.mark.ledger("T-3.1-nn")

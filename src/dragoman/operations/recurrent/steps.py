@@ -32,6 +32,7 @@ class Steps:
         check_offsets(operation, x, offsets)
         if cut is not None and cut < 1:
             raise ConfigurationError(f"{operation}: back-propagation is cut every 1 or more steps, got {cut}")
+        offsets = offsets.astype(np.int64, copy=False)  # unsigned ones have no negatives
         lengths = np.diff(offsets)
         order = np.argsort(-lengths, kind="stable")
         running = lengths[order]

@@ -19,15 +19,41 @@ NONE_DROPPED = (False, np.uint32(0), 0, np.uint32(0))
 
 def matrices(*arrays: Array | None) -> bool:
     """Whether all arrays are C-contiguous, aligned and of one real type."""
-    kind = None
-    for array in arrays:
-        if array is None:
-            continue
-        fits = array.flags.c_contiguous and array.flags.aligned
-        if array.dtype not in REAL or not fits or kind not in (None, array.dtype):
-            return False
-        kind = array.dtype
-    return True
+    given = [array for array in arrays if array is not None]
+    kind = given[0].dtype
+    return kind in REAL and all(
+        array.dtype == kind and array.flags.c_contiguous and array.flags.aligned for array in given
+    )
+
+
+def vectors(*arrays: Array) -> bool:
+    """Whether all arrays are contiguous vectors of one length and real type."""
+    return matrices(*arrays) and all(array.shape == (arrays[0].size,) for array in arrays)
+
+
+def writable(*arrays: Array) -> bool:
+    return all(array.flags.writeable for array in arrays)
+
+
+def are_integers(*arrays: Array) -> bool:
+    """Whether all arrays are vectors of integers that int64 holds, in the byte order of this machine."""
+    return all(
+        array.ndim == 1 and array.dtype.kind in "iu" and array.dtype != np.uint64 and array.dtype.isnative
+        for array in arrays
+    )
+
+
+def standard(array: Array, kind: Any = None) -> Array:
+    """The array, of another type if one is given, contiguous, aligned and writable; copied only if it is not.
+
+    A kernel would be compiled again for each other stride and flag.
+    """
+    return np.require(array, kind, ("C", "A", "W"))
+
+
+def int64s(array: Array) -> Array:
+    """Integers as kernels take them."""
+    return standard(array, np.int64)
 
 
 @short_kernel
@@ -58,9 +84,7 @@ def longest_of(rows: Array, offsets: Array) -> int:
 
 
 def longest_of_rows(rows: int, offsets: Array) -> int:
-    if offsets.ndim != 1 or offsets.dtype.kind not in "iu":
-        return -1
-    return int(_longest(offsets.astype(np.int64, copy=False), rows))
+    return int(_longest(int64s(offsets), rows)) if are_integers(offsets) else -1
 
 
 def packed(rows: Array, offsets: Array) -> bool:

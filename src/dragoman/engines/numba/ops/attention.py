@@ -11,7 +11,7 @@ import numpy as np
 from dragoman import operations
 from dragoman.engines.numba.kernels.attention import additive, blocked, blocked_backward, scalar, simd
 from dragoman.engines.numba.kernels.attention.arguments import LONG
-from dragoman.engines.numba.ops.arguments import longest_of, matrices, packed
+from dragoman.engines.numba.ops.arguments import are_integers, int64s, longest_of, matrices, packed, standard
 from dragoman.graph import Array, Backward
 
 ENGINE = "numba"
@@ -75,14 +75,19 @@ def attend_step(
     heads: int,
     scaled: bool = True,
 ) -> Any:
-    queries = np.ascontiguousarray(queries)
+    if queries.ndim != 2 or heads < 1:
+        return NotImplemented
+    queries = standard(queries)
     depth = queries.shape[1]
     width = depth // heads
-    if queries.dtype != np.float32 or width % 8 or not matrices(queries, rows) or rows.shape[1] != 2 * depth:
+    if queries.dtype != np.float32 or width % 8 or depth % heads or not matrices(queries, rows):
         return NotImplemented
-    if len(starts) != len(queries) or not _bias_fits(distance_bias, queries.dtype, heads) or not len(starts):
+    if rows.ndim != 2 or rows.shape[1] != 2 * depth or not _bias_fits(distance_bias, queries.dtype, heads):
         return NotImplemented
-    if starts.min() < 0 or lengths.min() < 0 or (starts + lengths).max() > len(rows):
+    if not are_integers(starts, lengths) or not len(queries) == len(starts) == len(lengths) or not len(starts):
+        return NotImplemented
+    starts, lengths = int64s(starts), int64s(lengths)
+    if starts.min() < 0 or lengths.min() < 0 or (lengths > len(rows) - starts).any():
         return NotImplemented
     y = np.empty_like(queries)
     bias = scalar.NO_BIAS[queries.dtype] if distance_bias is None else distance_bias
@@ -118,19 +123,17 @@ def kinds_of_sequences(offsets: Array, memory_offsets: Array, longest: int) -> t
 
 def _longest_fit(q: Array, k: Array, depth: int, offsets: Array, memory_offsets: Array, heads: int) -> int:
     """The length of the longest sequence of k; -1 if the kernels do not support these arguments."""
-    if not matrices(q, k) or heads < 1 or depth % heads or len(offsets) != len(memory_offsets):
+    if not matrices(q, k) or heads < 1 or depth % heads:
         return -1
     longest = longest_of(k, memory_offsets)
-    return longest if (q is k and offsets is memory_offsets) or packed(q, offsets) else -1
+    if q is k and offsets is memory_offsets:
+        return longest
+    return longest if packed(q, offsets) and len(offsets) == len(memory_offsets) else -1
 
 
 def _bias_fits(bias: Array | None, kind: Any, heads: int) -> bool:
     return bias is None or (
-        bias.dtype == kind
-        and bias.ndim == 2
-        and bias.flags.c_contiguous
-        and len(bias) == heads
-        and bias.shape[1] % 2 == 1
+        bias.dtype == kind and bias.ndim == 2 and matrices(bias) and len(bias) == heads and bias.shape[1] % 2 == 1
     )
 
 
@@ -150,7 +153,7 @@ def _attend(
     kind, depth = q.dtype, (kv.shape[1] - k0) // 2
     width = depth // heads
     scale = kind.type(width**-0.5 if scaled else 1.0)
-    ends, memory_ends = (np.ascontiguousarray(places, np.int64) for places in (offsets, memory_offsets))
+    ends, memory_ends = int64s(offsets), int64s(memory_offsets)
     added = scalar.NO_BIAS[kind] if bias is None else bias
     spec = ends, memory_ends, heads, causal, scale, added  # AttentionSpec
     y, lse = np.empty((len(q), depth), kind), np.empty((len(q), heads), kind)
@@ -170,7 +173,7 @@ def _attend(
 
     def backward_parts(dy: Array, dq: Array, dkv: Array) -> Array | None:
         """Write dq and dkv; returns the derivative of the bias."""
-        dbias, deltas = np.zeros_like(added), (np.ascontiguousarray(dy), dq, dkv)
+        dbias, deltas = np.zeros_like(added), (standard(dy), dq, dkv)
         flat = y.reshape(-1), lse, *(matrix.reshape(-1) for matrix in deltas), dbias
         if has_short and wide:
             work = np.empty(longest * (4 * width + 2), kind)
@@ -194,14 +197,14 @@ def attend_additive(
     arrays = (queries, keys, score_weights, values)
     if not matrices(*arrays) or not _additive_fits(*arrays, offsets, memory_offsets):
         return NotImplemented
-    ends, memory_ends = offsets.astype(np.int64, copy=False), memory_offsets.astype(np.int64, copy=False)
+    ends, memory_ends = int64s(offsets), int64s(memory_offsets)
     y = np.empty((len(queries), values.shape[1]), queries.dtype)
     weights = np.empty(int(np.diff(ends) @ np.diff(memory_ends)), queries.dtype)
     additive.forward(arrays, ends, memory_ends, y, weights)
 
     def derivatives(dy: Array) -> tuple[Array, ...]:
         found = tuple(np.zeros_like(array) for array in arrays)
-        additive.backward(arrays, ends, memory_ends, y, weights, np.ascontiguousarray(dy), found)
+        additive.backward(arrays, ends, memory_ends, y, weights, standard(dy), found)
         return found
 
     return y, derivatives
@@ -210,4 +213,4 @@ def attend_additive(
 def _additive_fits(q: Array, k: Array, w: Array, v: Array, offsets: Array, memory_offsets: Array) -> bool:
     if (q.ndim, k.ndim, w.ndim, v.ndim) != (2, 2, 1, 2) or not q.shape[1] == k.shape[1] == len(w) or len(k) != len(v):
         return False
-    return len(offsets) == len(memory_offsets) and packed(q, offsets) and packed(k, memory_offsets)
+    return packed(q, offsets) and packed(k, memory_offsets) and len(offsets) == len(memory_offsets)

@@ -15,7 +15,17 @@ from dragoman.engines.numba.gemm.packed_weights import PANEL
 from dragoman.engines.numba.kernels import cross_entropy as cross_entropy_kernels
 from dragoman.engines.numba.kernels import linear as linear_kernels
 from dragoman.engines.numba.kernels import row_kernels
-from dragoman.engines.numba.ops.arguments import NO_LABELS, NO_NUMBERS, NO_ROWS, dropout_mask, matrices, within
+from dragoman.engines.numba.ops.arguments import (
+    NO_LABELS,
+    NO_NUMBERS,
+    NO_ROWS,
+    are_integers,
+    dropout_mask,
+    int64s,
+    matrices,
+    standard,
+    within,
+)
 from dragoman.graph import Array, DeferredGradient
 from dragoman.operations.dropout import Dropout
 from dragoman.operations.shapes import check_finite, check_labels
@@ -47,7 +57,7 @@ def linear(
     linear_kernels.linear(linear_kernels.linear_rows.address(dtype), gemms, x, weights, transposed, b, kind, c, y)
 
     def backward(dy: Array) -> tuple[Array, DeferredGradient, Array | None]:
-        dy = np.ascontiguousarray(dy)
+        dy = standard(dy)
         dc = dy if kind == IDENTITY else np.empty_like(dy)
         dx, dbiases = np.empty_like(x), np.empty_like(b)
         address = linear_kernels.linear_rows_backward.address(dtype)
@@ -151,8 +161,8 @@ def _normalize_backward(
     dgamma, dbeta = np.empty_like(gamma), np.empty_like(gamma)
     row_kernels.normalize_backward(
         row_kernels.normalize_rows_backward.address(kind),
-        np.ascontiguousarray(dy),
-        NO_ROWS[kind] if dtotal is None else np.ascontiguousarray(dtotal),
+        standard(dy),
+        NO_ROWS[kind] if dtotal is None else standard(dtotal),
         total,
         gamma,
         statistics,
@@ -173,7 +183,7 @@ def drop(x: Array, *, dropout: Dropout | None) -> Any:
 
     def masked(values: Array) -> Array:
         out = np.empty_like(values)
-        row_kernels.drop_rows(np.ascontiguousarray(values), out, mask)
+        row_kernels.drop_rows(standard(values), out, mask)
         return out
 
     return masked(x), masked
@@ -196,17 +206,17 @@ def embed(
     if position_table is not None and positions is not None:
         if position_table.ndim != 2 or position_table.shape[1] != table.shape[1] or positions.shape != labels.shape:
             return NotImplemented
-        if not within(positions.astype(np.int64, copy=False), len(position_table)):
+        if not are_integers(positions) or not within(int64s(positions), len(position_table)):
             return NotImplemented
     kind, which = table.dtype, checked_labels("embed", labels, len(table))
-    where = NO_LABELS if positions is None else np.ascontiguousarray(positions, np.int64)
+    where = NO_LABELS if positions is None else int64s(positions)
     y = np.empty((len(labels), table.shape[1]), kind)
     places = NO_ROWS[kind] if position_table is None else position_table
     address, mask = row_kernels.embed_rows.address(kind), dropout_mask(dropout, kind)
     row_kernels.embed(address, table, which, places, where, positions is not None, kind.type(scale), y, mask)
 
     def backward(dy: Array) -> tuple[DeferredGradient, DeferredGradient | None]:
-        delta = np.ascontiguousarray(dy)
+        delta = standard(dy)
 
         dtable = DeferredGradient(table.shape, kind, scatter_writer(delta, which, scale, dropout), kept=delta.nbytes)
         if position_table is None:
@@ -229,9 +239,9 @@ def scatter_writer(delta: Array, labels: Array, factor: float, dropout: Dropout 
 
 def checked_labels(operation: str, labels: Array, size: int) -> Array:
     """Labels as int64; raises if one is not in the vocabulary."""
-    if labels.dtype.kind not in "iu" or not within(labels.astype(np.int64, copy=False), size):
+    if not are_integers(labels) or not within(int64s(labels), size):
         check_labels(operation, labels, size)
-    return np.ascontiguousarray(labels, np.int64)
+    return int64s(labels)
 
 
 def _checked_targets(
@@ -243,7 +253,7 @@ def _checked_targets(
     if weights is not None and weights.shape != targets.shape:
         return None
     which = checked_labels("cross_entropy", targets, shape[1])
-    w = np.ones(shape[0], kind) if weights is None else weights.astype(kind, copy=False)
+    w = np.ones(shape[0], kind) if weights is None else standard(weights, kind)
     positions = float(w.sum() if total is None else total)
     return (which, w, positions, float(smoothing)) if positions else None
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from dragoman.engines import fused_search as dispatch
 from dragoman.engines.fused_search import SearchResult
+from dragoman.engines.numba.ops.arguments import int64s
 from dragoman.engines.numba.search.beam import beam
 from dragoman.engines.numba.search.encode import encode_sources
 from dragoman.engines.numba.search.greedy import greedy
@@ -26,8 +27,9 @@ def greedy_search(
 ) -> Any:
     if not supports(spec, labels):
         return NotImplemented
+    labels, offsets, longest, prefixes = map(int64s, (labels, offsets, longest, prefixes))
     net = model_view(spec, len(longest), argmax_only=not scored)
-    ok, *memory = encode_sources(net, labels.astype(np.int64), offsets, prefixes)
+    ok, *memory = encode_sources(net, labels, offsets, prefixes)
     if not ok:
         return NotImplemented
     ok, found, ends, totals, finished = greedy(net, *memory, offsets, longest, prefixes, scored)
@@ -52,8 +54,9 @@ def beam_search(
 ) -> Any:
     if not supports(spec, labels):
         return NotImplemented
+    labels, offsets, longest, prefixes = map(int64s, (labels, offsets, longest, prefixes))
     net = model_view(spec, len(longest) * width)
-    ok, *memory = encode_sources(net, labels.astype(np.int64), offsets, prefixes)
+    ok, *memory = encode_sources(net, labels, offsets, prefixes)
     if not ok:
         return NotImplemented
     ok, *found = beam(net, *memory, offsets, longest, prefixes, width, float(length_penalty), best)

@@ -9,7 +9,7 @@ import numpy as np
 from dragoman import operations
 from dragoman.engines.numba.kernels import windows as kernels
 from dragoman.engines.numba.ops import dense
-from dragoman.engines.numba.ops.arguments import matrices
+from dragoman.engines.numba.ops.arguments import matrices, standard
 from dragoman.graph import Array, DeferredGradient
 from dragoman.operations.images import (
     PaddingKind,
@@ -36,7 +36,7 @@ def _rows(x: Array, at: Windows) -> Array:
 
 def _added(rows: Array, at: Windows, x: Array) -> Array:
     dx = np.zeros_like(x)
-    kernels.add_windows(np.ascontiguousarray(rows), tuple(at), dx)
+    kernels.add_windows(standard(rows), tuple(at), dx)
     return dx
 
 
@@ -87,7 +87,7 @@ def max_pool(x: Array, *, size: Pair, stride: Pair | None = None) -> Any:
 
     def backward(dy: Array) -> Array:
         dx = np.zeros_like(x)
-        kernels.max_pool_backward(np.ascontiguousarray(dy), tuple(at), chosen, dx)
+        kernels.max_pool_backward(standard(dy), tuple(at), chosen, dx)
         return dx
 
     return y, backward
@@ -104,7 +104,7 @@ def average_pool(x: Array, *, size: Pair, stride: Pair | None = None) -> Any:
 
     def backward(dy: Array) -> Array:
         dx = np.zeros_like(x)
-        kernels.average_pool_backward(np.ascontiguousarray(dy), tuple(at), share, dx)
+        kernels.average_pool_backward(standard(dy), tuple(at), share, dx)
         return dx
 
     return y, backward

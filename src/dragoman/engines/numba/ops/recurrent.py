@@ -12,7 +12,7 @@ from dragoman.engines.numba.gemm import blas
 from dragoman.engines.numba.gemm.gemm import gemm_addresses
 from dragoman.engines.numba.gemm.recurrent_gemm import addresses
 from dragoman.engines.numba.kernels.linear import weights_derivative
-from dragoman.engines.numba.ops.arguments import NO_NUMBERS, NO_ROWS, REAL, packed
+from dragoman.engines.numba.ops.arguments import NO_NUMBERS, NO_ROWS, REAL, int64s, packed, standard
 from dragoman.engines.numba.recurrent import gru as gru_kernels
 from dragoman.engines.numba.recurrent import lstm as lstm_kernels
 from dragoman.engines.numba.recurrent import rnn as rnn_kernels
@@ -46,7 +46,7 @@ def _gemms(kind: Any, offsets: Array) -> tuple[int, int, int, int]:
 
 def _or_empty(array: Array | None, kind: Any) -> Array:
     """A contiguous array, empty in place of None."""
-    return NO_ROWS[kind] if array is None else np.ascontiguousarray(array)
+    return NO_ROWS[kind] if array is None else standard(array)
 
 
 def _like(array: Array | None, kind: Any) -> Array:
@@ -80,10 +80,10 @@ def rnn(
     if chosen is None or not _fits(1, x, weights, (initial,), offsets, cut):
         return NotImplemented
     kind, samples = x.dtype, len(offsets) - 1
-    gemms, ends = _gemms(kind, offsets), offsets.astype(np.int64, copy=False)
-    steps, w, start = (ends, reverse, cut or 0), np.ascontiguousarray(weights), _or_empty(initial, kind)
+    gemms, ends = _gemms(kind, offsets), int64s(offsets)
+    steps, w, start = (ends, reverse, cut or 0), standard(weights), _or_empty(initial, kind)
     h, slopes, final = np.empty(x.shape, kind), np.empty(x.shape, kind), np.empty((samples, len(w)), kind)
-    rnn_kernels.forward(gemms, np.ascontiguousarray(x), w, start, chosen, steps, h, final, slopes)
+    rnn_kernels.forward(gemms, standard(x), w, start, chosen, steps, h, final, slopes)
 
     def backward(dh: Array | None, dfinal: Array | None) -> tuple[Array, DeferredGradient, Array | None]:
         dx, dinitial = slopes, _like(initial, kind)
@@ -109,12 +109,12 @@ def lstm(
     if not _fits(4, x, weights, (initial, initial_cell), offsets, cut):
         return NotImplemented
     kind, m, samples = x.dtype, len(weights), len(offsets) - 1
-    gemms, ends = _gemms(kind, offsets), offsets.astype(np.int64, copy=False)
-    steps, w = (ends, reverse, cut or 0), np.ascontiguousarray(weights)
+    gemms, ends = _gemms(kind, offsets), int64s(offsets)
+    steps, w = (ends, reverse, cut or 0), standard(weights)
     start = _or_empty(initial, kind), _or_empty(initial_cell, kind)
     h, c, gates = np.empty((len(x), m), kind), np.empty((len(x), m), kind), np.empty(x.shape, kind)
     final = np.empty((samples, m), kind), np.empty((samples, m), kind)
-    lstm_kernels.forward(gemms, np.ascontiguousarray(x), w, start, steps, (h, c), final, gates)
+    lstm_kernels.forward(gemms, standard(x), w, start, steps, (h, c), final, gates)
 
     def backward(
         dh: Array | None, dc: Array | None, dfinal: Array | None, dfinal_cell: Array | None
@@ -144,12 +144,12 @@ def gru(
     if not _fits(3, x, weights, (initial,), offsets, cut) or not _biases_fit(biases, weights):
         return NotImplemented
     kind, m, after = x.dtype, len(weights), biases is not None
-    gemms, ends = _gemms(kind, offsets), offsets.astype(np.int64, copy=False)
-    steps, w, start = (ends, reverse, cut or 0), np.ascontiguousarray(weights), _or_empty(initial, kind)
-    b = NO_NUMBERS[kind] if biases is None else np.ascontiguousarray(biases)
+    gemms, ends = _gemms(kind, offsets), int64s(offsets)
+    steps, w, start = (ends, reverse, cut or 0), standard(weights), _or_empty(initial, kind)
+    b = NO_NUMBERS[kind] if biases is None else standard(biases)
     h, reached, gates = np.empty((len(x), m), kind), np.empty((len(x), m), kind), np.empty(x.shape, kind)
     saved, final = (h, gates, reached), np.empty((len(offsets) - 1, m), kind)
-    gru_kernels.forward(gemms, np.ascontiguousarray(x), w, start, b, steps, final, saved)
+    gru_kernels.forward(gemms, standard(x), w, start, b, steps, final, saved)
 
     def backward(dh: Array | None, dfinal: Array | None) -> tuple[Array, DeferredGradient, Array | None, Array | None]:
         dx, dinitial, dbiases = gates, _like(initial, kind), np.empty_like(b)

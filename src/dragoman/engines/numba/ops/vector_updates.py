@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dragoman.engines.numba.kernels import vector_updates as kernels
+from dragoman.engines.numba.ops.arguments import vectors, writable
 from dragoman.graph import Array
 from dragoman.operations import vector_updates
 
@@ -13,11 +14,7 @@ ENGINE = "numba"
 
 @vector_updates.sum_of_squares.register(ENGINE)
 def sum_of_squares(vector: Array) -> Any:
-    return (
-        float(kernels.squared_norm(vector))
-        if vector.dtype.kind == "f" and vector.flags.c_contiguous
-        else NotImplemented
-    )
+    return float(kernels.squared_norm(vector)) if vectors(vector) else NotImplemented
 
 
 @vector_updates.adam_sweep.register(ENGINE)
@@ -37,7 +34,7 @@ def adam_sweep(
     factor: float,
 ) -> Any:
     kind = theta.dtype
-    if kind.kind != "f" or any(a.dtype != kind or not a.flags.c_contiguous for a in (theta, gradient, m, v)):
+    if not vectors(theta, gradient, m, v) or not writable(theta, m, v):
         return NotImplemented
     corrections = 1 / (1 - beta1**age), 1 / (1 - beta2**age)
     numbers = (rate, beta1, beta2, 1 - beta1, 1 - beta2, epsilon, *corrections, rate * decay, factor)
@@ -48,7 +45,7 @@ def adam_sweep(
 @vector_updates.average_sweep.register(ENGINE)
 def average_sweep(average: Array, theta: Array, *, decay: float) -> Any:
     kind = theta.dtype
-    if kind.kind != "f" or average.dtype != kind:
+    if not vectors(average, theta) or not writable(average):
         return NotImplemented
     kernels.update_average(average, theta, kind.type(1 - decay))
     return True

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dragoman.engines.numba.ops.arguments import matrices
+from dragoman.engines.numba.ops.arguments import are_integers, int64s, matrices, within, writable
 from dragoman.engines.numba.word_vectors.predictions import Drawing
 from dragoman.engines.numba.word_vectors.training import train_sentences
 from dragoman.graph import Array
@@ -27,10 +27,10 @@ def vector_steps(
     first: int,
     last: int,
 ) -> Any:
-    if not matrices(table, outputs):
+    if not _fits(table, outputs, labels, offsets, first, last):
         return NotImplemented
     keys = np.array([epoch.key(what) for what in (steps.SUBSAMPLING, steps.WINDOW, steps.NEGATIVES)], np.uint32)
-    labels, offsets = read_only(labels), read_only(offsets)
+    labels, offsets = read_only(np.ascontiguousarray(labels)), read_only(int64s(offsets))
     size = plan.negatives + 1
     drawing = Drawing(
         plan.negatives,
@@ -46,6 +46,20 @@ def vector_steps(
     how = (plan.cbow, plan.window, plan.kept, plan.first_rate, slope, epoch.before)
     found: tuple[float, int] = train_sentences(table, outputs, labels, offsets, first, last, how, keys, drawing)
     return found
+
+
+def _fits(table: Array, outputs: Array, labels: Array, offsets: Array, first: int, last: int) -> bool:
+    """Whether the kernel supports these arguments. Invalid input falls back to the definition, which raises."""
+    if not matrices(table, outputs) or not writable(table, outputs) or not are_integers(labels, offsets):
+        return False
+    if labels.dtype not in (np.int32, np.int64):  # those of texts; the kernel would be compiled for each other type
+        return False
+    if table.ndim != 2 or not table.size or table.shape != outputs.shape or not 0 <= first <= last < len(offsets):
+        return False
+    ends = int64s(offsets[first : last + 1])
+    if ends[0] < 0 or ends[-1] > len(labels) or (np.diff(ends) < 0).any():
+        return False
+    return bool(within(int64s(labels[ends[0] : ends[-1]]), len(table)))
 
 
 def read_only(array: Array) -> Array:
