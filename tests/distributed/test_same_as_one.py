@@ -54,7 +54,7 @@ def test_twice_32_are_64(together: Together, numba: None) -> None:
     np.testing.assert_allclose(found["errors"], double["errors"], rtol=0, atol=1e-9)
     np.testing.assert_allclose(epoch["errors"], single["errors"], rtol=1e-3)
     distance = np.linalg.norm(epoch["theta"] - single["theta"]) / np.linalg.norm(single["theta"])
-    assert distance < 0.02, distance  # as that of two threads from one: Adam magnifies the rounding of small gradients
+    assert distance < 0.05, distance  # Adam magnifies the rounding of small gradients; a pair lost of 32 makes it 0.13
 
 
 def test_a_training_of_one_process_goes_on_with_two(together: Together) -> None:

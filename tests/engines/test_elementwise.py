@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+
+pytest.importorskip("numba")
 from numba import njit
 
 from dragoman.engines.numba.simd.elementwise import exponential, maximum

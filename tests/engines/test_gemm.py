@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+pytest.importorskip("numba")
 from dragoman.engines.activations import IDENTITY
 from dragoman.engines.numba.gemm import gemm
 from dragoman.engines.numba.kernels import linear

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytest.importorskip("numba")
 from dragoman import Batch, Transformer, TransformerConfiguration
 from dragoman.engines import explain_path, programs
 from dragoman.engines.tracing import BatchKind, Trace, trace_network

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytest.importorskip("numba")
 from dragoman import Batch, Transformer
 from dragoman.engines import comparison, programs
 from dragoman.engines.numba.programs import kernels

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytest.importorskip("numba")
 from dragoman import Batch, Transformer
 from dragoman.engines import programs
 from dragoman.engines.numba.gemm import gemm
