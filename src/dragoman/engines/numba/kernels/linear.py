@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numba import types
 
 from dragoman.engines.activations import GELU, IDENTITY, RELU
@@ -91,7 +92,7 @@ def weights_derivative(
     release()
     init = INIT_OUTPUT if add else INIT_ZERO
     sides = Operand(a, a_first, TRANSPOSED), Operand(b, b_first, NOT_TRANSPOSED)
-    matmul_columns(gemms, *sides, out[0, :0], init, out, first, columns)
+    matmul_columns(gemms, *sides, np.empty(0, out.dtype), init, out, first, columns)
     acquire()
 
 
