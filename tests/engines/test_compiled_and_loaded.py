@@ -11,6 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+
+pytest.importorskip("numba")
 from numba.core.caching import IndexDataCacheFile, _CacheLocator
 
 from dragoman.engines.numba import jit

@@ -14,6 +14,7 @@ import pytest
 
 from dragoman import operations
 from dragoman.engines import fused_search
+from dragoman.engines.transformer_reader import reader_of
 from dragoman.errors import DragomanError
 from dragoman.graph import Array, DeferredGradient, Operation
 from dragoman.graph.operation import Dispatched
@@ -25,6 +26,7 @@ from dragoman.tasks.vectors.plan import VectorSettings, make_plan
 
 pytest.importorskip("numba")
 import dragoman.engines.numba  # noqa: F401
+from tests.engines.test_fused_search import talkative
 
 ROWS, MEMORY_ROWS, DEPTH = 40, 41, 16
 REAL = (np.float32, np.float64)
@@ -119,7 +121,6 @@ CASES = [
         2,
     ),
 ]
-TESTED_ELSEWHERE = {fused_search.greedy_search, fused_search.beam_search}  # they take a network
 
 
 def test_every_kernel_has_a_case() -> None:
@@ -127,7 +128,7 @@ def test_every_kernel_has_a_case() -> None:
     for name, module in list(sys.modules.items()):
         if name.startswith("dragoman."):
             found.update(x for x in vars(module).values() if isinstance(x, Dispatched) and "numba" in x._faster)
-    assert {case.kernel for case in CASES} | TESTED_ELSEWHERE == found
+    assert {case.kernel for case in CASES} | {search for search, _ in SEARCHES} == found
 
 
 # What may be done to an array
@@ -304,3 +305,30 @@ def test_no_argument_makes_a_kernel_wrong(case: Case) -> None:
         if found:
             wrong.append(f"{name}: {found}")
     assert not wrong, "\n".join(wrong)
+
+
+SEARCHES: list[tuple[Dispatched[Any], dict[str, Any]]] = [
+    (fused_search.greedy_search, {"scored": True}),
+    (fused_search.beam_search, {"width": 2, "length_penalty": 0.5, "best": 1}),
+]
+
+
+@pytest.mark.parametrize(("search", "options"), SEARCHES, ids=lambda each: getattr(each, "name", ""))
+def test_no_argument_makes_a_search_wrong(numba: None, search: Dispatched[Any], options: dict[str, Any]) -> None:
+    network = talkative(end=0.0)
+    reader = reader_of(network)
+    assert reader is not None
+    spec = reader.spec(network, 3, 9)
+    prefixes = np.array([[4, 5], [fused_search.FREE] * 2])
+    integers = np.array([4, 5, 6, 7, 8]), np.array([0, 2, 5]), np.array([8, 6]), prefixes
+    expected = search(spec, *integers, **options)
+    assert expected is not None
+    for i, x in enumerate(integers):
+        several = {**LAYOUTS, "read-only": read_only, **types([np.int32, np.int16])}
+        for name, change in several.items():
+            if name != "one row repeated":
+                changed = (*integers[:i], change(x), *integers[i + 1 :])
+                for ours, theirs in zip(search(spec, *changed, **options), expected, strict=True):
+                    np.testing.assert_array_equal(ours, theirs, err_msg=f"input {i} {name}")
+    for change in (read_only, every_other, misaligned, partial(np.asarray, dtype=np.float64)):
+        assert search(spec._replace(theta=change(spec.theta)), *integers, **options) is None

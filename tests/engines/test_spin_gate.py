@@ -12,6 +12,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+
+pytest.importorskip("numba")
 from numba.core.caching import IndexDataCacheFile
 
 from dragoman import engines

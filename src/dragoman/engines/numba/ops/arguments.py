@@ -48,6 +48,8 @@ def standard(array: Array, kind: Any = None) -> Array:
 
     A kernel would be compiled again for each other stride and flag.
     """
+    if array.flags.carray and (kind is None or array.dtype == kind):
+        return array
     return np.require(array, kind, ("C", "A", "W"))
 
 

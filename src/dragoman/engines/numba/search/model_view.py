@@ -38,6 +38,6 @@ def model_view(spec: ModelSpec, rows: int, argmax_only: bool = False) -> Any:
 def supports(spec: ModelSpec, batch_labels: Array) -> bool:
     """Whether the kernels support such a network; if not, decoding goes step by step."""
     theta = spec.theta
-    if theta.dtype != np.float32 or not theta.flags.c_contiguous or not theta.flags.writeable or spec.epsilon == 0:
+    if theta.dtype != np.float32 or not theta.flags.carray or spec.epsilon == 0:
         return False
     return (spec.depth // spec.heads) % 8 == 0 and batch_labels.dtype.kind in "iu" and spec.vocabulary > END
