@@ -8,13 +8,13 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
+from dragoman.data.output import cell
 from dragoman.data.readers.header import named_sides
 from dragoman.data.readers.jsonl import parse_object
 from dragoman.data.readers.layout import Layout, Unusable, as_text, get_nested
 from dragoman.data.readers.parquet import parquet_rows
 from dragoman.data.readers.table import csv_rows, find_columns, header_note, tsv_rows
 from dragoman.data.records import ReadErrors, clean, fault_of
-from dragoman.data.repairs import cell
 from dragoman.data.source import Source
 from dragoman.errors import ConfigurationError
 

@@ -1,9 +1,10 @@
-"""Write files atomically, compressed if the name ends in .gz."""
+"""Write files atomically, compressed if the name ends in .gz; cells of tables."""
 
 from __future__ import annotations
 
 import gzip
 import io
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -44,3 +45,8 @@ def write_text_atomically(path: Path) -> Iterator[TextIO]:
         io.TextIOWrapper(file, "utf-8", errors="backslashreplace", newline="\n") as text,
     ):
         yield text
+
+
+def cell(text: str) -> str:
+    """Replace tabs and line breaks, which a TSV field cannot contain."""
+    return re.sub(r"[\t\r\n]+", " ", text)

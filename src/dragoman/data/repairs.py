@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -18,7 +17,7 @@ import numpy as np
 from dragoman.data.corpus import Corpus
 from dragoman.data.findings import KINDS, Findings, scan
 from dragoman.data.mending import DEFAULT, REPAIRS, repair_text
-from dragoman.data.output import write_atomically, write_text_atomically
+from dragoman.data.output import cell, write_atomically, write_text_atomically
 from dragoman.data.readers import Reading
 from dragoman.data.records import Record
 from dragoman.data.rewriting import REWRITERS, Edits
@@ -140,11 +139,6 @@ def _write_pairs(corpus: Corpus, format: str, edits: Edits, out: BinaryIO) -> No
         else:
             text.write("\t".join(map(cell, pair)) + "\n")
     text.detach()
-
-
-def cell(text: str) -> str:
-    """Replace tabs and line breaks, which a TSV field cannot contain."""
-    return re.sub(r"[\t\r\n]+", " ", text)
 
 
 def write_parts(corpus: Corpus, parts: Array, names: Sequence[str], directory: Path) -> dict[str, int]:
