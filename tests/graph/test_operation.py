@@ -210,6 +210,7 @@ WRONG = {
     "shape": (softcap_by(value=lambda y: y[:-1]), r"an array of shape \(6,\) .* for an array of shape \(7,\)"),
     "type": (softcap_by(value=np.float32), "type float32 for an array of shape .* type float64"),
     "not finite": (softcap_by(value=lambda y: np.where(X[0] == X, np.nan, y)), "differs by"),
+    "no backward": (lambda x, bias: softcap.definition(x, bias)[0], "it returns no value with its backward"),
     "fails": (fail, r"fails where the definition does not \(IndexError: out of its buffer"),
     "too many": (
         softcap_by(results=lambda y, backward: ((y, y), lambda *dys: backward(dys[0]))),
@@ -267,7 +268,7 @@ def test_an_error_in_one_kind_of_call_is_found_after_others_agreed(softcap_kerne
         return softcap.definition(x, bias, cap=2.0)  # forgets the option
 
     softcap_kernel(only_two)
-    softcap(X, X)
+    softcap(X, X, cap=2.0)
     with pytest.warns(DragomanWarning, match="differs by"):
         np.testing.assert_array_equal(softcap(X, X, cap=1.0), softcap.definition(X, X, cap=1.0)[0])
 
