@@ -65,7 +65,7 @@ def check_origin(method: str, headers: Headers, cors: Sequence[str]) -> None:
         same = not origin or _host_of(origin) == headers.get(b"host", b"").decode("latin-1").lower()
     if not same:
         raise Forbidden(
-            "pages of other sites may not use this server; `dragoman serve --cors ORIGIN` lets those of one"
+            "pages of other sites may not use this server; `dragoman serve --cors ORIGIN` allows a site"
         )
 
 
