@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dragoman.text import units
 from dragoman.text.protection import protected_spans
 from dragoman.text.units import CHARACTERS, Segmenter
 from tests.text.documents.test_html import HTML
@@ -106,3 +109,22 @@ def test_a_long_segment_is_cut_only_when_its_turn_comes() -> None:
 @pytest.mark.parametrize("piece", ["a ", "a. B ", "x", "{a}", "我。", ", "])
 def test_the_time_is_linear(piece: str) -> None:
     assert_linear(lambda text: list(READERS["sentences"].take_apart(text).units()), piece)
+
+
+@pytest.mark.parametrize("word", ["http://a[", "word ", "a b\t"])
+def test_of_a_sentence_without_end_only_the_beginning_is_looked_at(word: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that its first unit comes soon, and the work can be given up between units."""
+    text, looked = word * (3 * units.BLOCK // len(word)), list[int]()
+
+    def remember(look: Any) -> Any:
+        return lambda text: looked.append(len(text)) or look(text)  # type: ignore[func-returns-value]
+
+    for name in ("mask", "protected_spans"):
+        monkeypatch.setattr(units, name, remember(getattr(units, name)))
+    passage = READERS["sentences"].take_apart(text)
+    looked.clear()  # sentences are found in all of it
+    taken = passage.units()
+    first = next(taken)
+    assert max(looked, default=0) <= units.BLOCK
+    copied = passage.join([first.text, *(unit.text for unit in taken)])
+    assert "".join(copied.split()) == "".join(text.split())

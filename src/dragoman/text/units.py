@@ -29,6 +29,7 @@ from dragoman.wording import counted
 
 Form = Literal["text", "html"]
 CHARACTERS = 16  # of a unit for each token that it may have: what is longer is cut before the tokenizer sees it
+BLOCK = 8_000  # characters of a segment that are looked at together: nobody writes longer sentences
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,10 @@ class Segmenter:
 
     def units(self, segment: str) -> Iterator[Unit]:
         """A segment as it goes through the network: at once, or cut where it is too long."""
+        for block in _blocks(segment):
+            yield from self._units_of(block)
+
+    def _units_of(self, segment: str) -> Iterator[Unit]:
         if len(segment) <= CHARACTERS * self.longest and self._fits(whole := self._unit(segment)):
             yield whole
             return
@@ -157,6 +162,17 @@ class Segmenter:
             if is_stranger(labels, read := self.encode(without_markup(small))):
                 return Unit(text, masked, read, small=small)
         return Unit(text, masked, labels, kept=None if len(labels) else text)
+
+
+def _blocks(segment: str) -> Iterator[str]:
+    """A segment, cut before white space (or anywhere if there is none) where it is longer than anybody writes."""
+    start = 0
+    while len(segment) - start > BLOCK:
+        stop = max(segment.rfind(space, start + BLOCK // 2, start + BLOCK) for space in " \t\n")
+        stop = stop if stop > start else start + BLOCK
+        yield segment[start:stop]
+        start = stop
+    yield segment[start:]
 
 
 class Passage:
