@@ -64,9 +64,7 @@ def check_origin(method: str, headers: Headers, cors: Sequence[str]) -> None:
     else:
         same = not origin or _host_of(origin) == headers.get(b"host", b"").decode("latin-1").lower()
     if not same:
-        raise Forbidden(
-            "pages of other sites may not use this server; `dragoman serve --cors ORIGIN` allows a site"
-        )
+        raise Forbidden("pages of other sites may not use this server; `dragoman serve --cors ORIGIN` allows a site")
 
 
 def _host_of(origin: str) -> str:
