@@ -205,7 +205,7 @@ def test_what_threads_worked_on_is_not_kept() -> None:
     kept = weakref.ref(large)
     workers.map(lambda _, given=large: given is None, range(3))
     del large
-    for _ in range(200):
+    for _ in range(6000):
         if kept() is None:
             break
         time.sleep(0.01)
