@@ -38,15 +38,20 @@ class Mixture(Part):
 
 
 class MixedDataset(Dataset):
-    """A dataset whose training part includes samples of another one; `about` describes only its own."""
+    """A dataset whose training part includes samples of another one; `about` describes only its own.
 
-    def __init__(self, own: Dataset, mixed_in: Part) -> None:
+    repeats  how often its own samples are in the training part
+    """
+
+    def __init__(self, own: Dataset, mixed_in: Part, repeats: int = 1) -> None:
         super().__init__(own.directory)
-        self.mixed_in = mixed_in
+        self.mixed_in, self.repeats = mixed_in, repeats
 
     def part(self, name: str) -> Part:
         own = super().part(name)
-        return Mixture(self, own.samples, mixed_in=self.mixed_in) if name == "training" else own
+        if name != "training":
+            return own
+        return Mixture(self, np.tile(own.samples, self.repeats), mixed_in=self.mixed_in)
 
 
 def concatenate(first: Batch, second: Batch) -> Batch:

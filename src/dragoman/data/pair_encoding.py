@@ -45,6 +45,7 @@ class Encoding(Schema):
              None: pairs stay as they are, but for those with a side of more than LONGEST labels, which are left out
     protect  numbers, addresses and placeholders are encoded as stand-ins (text/protection.py); texts are stored whole
     room     labels that the network has positions for: no pair is augmented beyond it, nor beyond the maximum
+    augment  whether training pairs are given stand-ins (data/augmentation.py)
     """
 
     kind: Kind = "wordpiece"
@@ -53,6 +54,7 @@ class Encoding(Schema):
     maximum: tuple[int | None, int | None] = (None, None)
     protect: bool = False
     room: int | None = None
+    augment: bool = True
 
     name: ClassVar[str] = "pairs"
     fields: ClassVar[tuple[str, ...]] = SIDES
@@ -73,7 +75,7 @@ class Encoding(Schema):
         """Mask what must not be translated."""
         if self.protect:
             stores = TextStore(work / "source-texts"), TextStore(work / "target-texts")
-            write_texts(masked_pairs(*stores, parts == TRAINING), work, SIDES, MASKED)
+            write_texts(masked_pairs(*stores, (parts == TRAINING) & self.augment), work, SIDES, MASKED)
 
     def learn(self, texts: Texts) -> Encoders:
         always = [EVERY_STANDIN] * OFTEN if self.protect else []

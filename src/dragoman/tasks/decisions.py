@@ -14,7 +14,7 @@ from dragoman.networks import Configuration
 from dragoman.tasks.configuration import Settings, TrainingConfiguration, configuration, merged
 from dragoman.tasks.model import ModelMetadata
 from dragoman.tasks.planning import Speed, measure
-from dragoman.tasks.recipes import FINE_TUNING_EPOCHS, fine_tuning_for
+from dragoman.tasks.recipes import recipe_for
 from dragoman.tasks.task import DEFAULT, find_task
 from dragoman.training.stopping import format_time
 from dragoman.training.workers import threads_per_rank
@@ -50,7 +50,10 @@ def choose_size(given: Mapping[str, Any], dataset: Dataset, base: ModelMetadata 
         if name in shape and value != shape[name]:
             raise ConfigurationError(f"network.{name} is {shape[name]!r} in {model}; it cannot change")
     decided = {"architecture": base.architecture, "network": shape} | ({"preset": base.preset} if base.preset else {})
-    tuning = fine_tuning_for(task, recipe, base.preset, base.architecture)
+    tuning: Settings = {}
+    if recipe == "modern":
+        whole = recipe_for(task, recipe, base.preset, (), base.architecture)
+        tuning = task.fine_tuning(dataset, whole["optimizer"]["rate"])
     if not judged:
         tuning = {name: section for name, section in tuning.items() if name != "stopping"}
     return configuration(merged(decided, tuning, given))
@@ -75,7 +78,8 @@ def plan_schedule(
     if steps is None and epochs is None:
         if stopping.budget is None:
             tuned = settings.start.model is not None and settings.recipe == "modern"
-            epochs = FINE_TUNING_EPOCHS if tuned else find_task(settings.task).epochs(dataset)
+            task = find_task(settings.task)
+            epochs = task.fine_tuning_epochs(dataset) if tuned else task.epochs(dataset)
         else:
             tell(f"measuring this machine for a few seconds, to plan {format_time(stopping.budget)}")
             settings, speed = _fitting_size(settings, dataset, stopping.budget, smaller)

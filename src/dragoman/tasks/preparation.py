@@ -127,7 +127,9 @@ class Preparation:
         """The settings with all that they leave open, or those of the training that is resumed."""
         counts, saved = self.dataset.about["parts"], self.saved
         settings = self._sized({} if saved is None else decisions.decided_before(saved))
-        split = settings.data.model_copy(update={"split": self.corpus.settings.split})
+        shares = self.dataset.about.get("splitting", {}).get("shares")  # a few corrections are not split
+        update = {"split": self.corpus.settings.split} | ({"shares": tuple(shares)} if shares else {})
+        split = settings.data.model_copy(update=update)
         settings = settings.model_copy(update={"data": parts_of.with_parts(split, counts)})
         parts_of.check_validation(settings, counts)
         for warning in self.task.warnings(self.dataset, new=self.base is None and saved is None):

@@ -45,21 +45,6 @@ TRANSLATION_BY_PRESET: dict[str, dict[str, dict[str, Any]]] = {  # what differs 
 }
 
 
-FINE_TUNING_EPOCHS = 10
-FINE_TUNING_PATIENCE = 3
-
-
-def fine_tuning_for(task: Task, name: str, preset: str | None, architecture: str) -> dict[str, Any]:
-    """What differs from a recipe when training starts from a trained model."""
-    if name != "modern":
-        return {}
-    rate = recipe_for(task, name, preset, (), architecture)["optimizer"]["rate"]
-    return {
-        "optimizer": {"rate": round(task.fine_tuning_rate * rate, 12)},
-        "stopping": {"patience": FINE_TUNING_PATIENCE},
-    }
-
-
 def recipe_for(task: Task, name: str, preset: str | None, chosen: Collection[str], architecture: str) -> dict[str, Any]:
     """The settings of a recipe at a size; of its network's settings those that the architecture knows."""
     settings: dict[str, Any] = {}

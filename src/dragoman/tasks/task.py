@@ -101,6 +101,14 @@ class Task(ABC):
         """The samples to fine-tune on, and how many old ones of the model's own data are among them."""
         return dataset, 0
 
+    def fine_tuning(self, dataset: Dataset, rate: float) -> Settings:
+        """What differs from the recipe `modern`, whose rate is given, when training starts from a trained model."""
+        return {"optimizer": {"rate": round(self.fine_tuning_rate * rate, 12)}, "stopping": {"patience": 3}}
+
+    def fine_tuning_epochs(self, dataset: Dataset) -> int:
+        """Passes over the training part of such a training, unless they are given."""
+        return 10
+
     @abstractmethod
     def sizes(self, encoders: Encoders) -> dict[str, Any]:
         """What the configuration of a network takes from the data: sizes of vocabularies, outputs, their activation."""
@@ -213,6 +221,10 @@ class Task(ABC):
     def next_commands(self, out: Path) -> list[str]:
         """What to do with a new model."""
         return [f"dragoman {self.command} {shlex.quote(str(out))} ...", f"dragoman evaluate {shlex.quote(str(out))}"]
+
+    def adjust(self, base: Any, model: Any, dataset: Dataset, tell: Tell) -> bool:
+        """Change the weights of a model that was fine-tuned from `base`; whether they were changed."""
+        return False
 
     def compared(self, base: Any, model: Any, dataset: Dataset) -> list[dict[str, Any]]:
         """Scores before and after fine-tuning."""

@@ -197,6 +197,8 @@ class ModelTraining:
         """Load the best weights, and write the results of training into the directory."""
         if self.ranks.first:
             self._take_best(training)
+            if self.base is not None and outcome.finished:
+                self._adjust(self.base)
         self.ranks.broadcast(self.network.theta.values)
         summary: dict[str, Any] = {
             "steps": training.optimizer.t,
@@ -216,6 +218,13 @@ class ModelTraining:
                     with using(ALONE):  # the other ranks do not answer
                         golden.write(self.task, self.model, self.dataset, self.out)
                 directory_of.save_metadata(self.model.metadata, self.out)
+
+    def _adjust(self, base: Any) -> None:
+        """Let the task change the weights that fine-tuning has led to."""
+        with using(ALONE):  # the other ranks get the weights afterwards
+            changed = self.task.adjust(base, self.model, self.dataset, self.watch.notice)
+        if changed and self.out is not None:
+            directory_of.save_network(self.network, self.out)
 
     def _compared(self, base: Any, outcome: Outcome) -> list[dict[str, Any]]:
         """Scores before and after fine-tuning; those of a training that was finished before are read."""

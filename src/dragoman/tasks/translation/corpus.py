@@ -69,9 +69,12 @@ class Corpus:
     def dataset(
         self, seed: int, tokenizers: tuple[Tokenizer, Tokenizer] | None = None, room: int | None = None
     ) -> Dataset:
-        """Prepare the dataset; `room`: number of positions of the network, if it is limited."""
+        """Prepare the dataset; `room`: number of positions of the network, if it is limited.
+
+        Pairs of which none is kept apart are taught as they are, without stand-ins for their words.
+        """
         s, none = self.settings, (None, None)
-        encoding = Encoding(s.tokenizer, s.vocabulary or none, s.joint, s.maximum or none, s.protect, room)
+        encoding = Encoding(s.tokenizer, s.vocabulary or none, s.joint, s.maximum or none, s.protect, room, s.shares[0] < 1)
         splitting = None if s.split == "given" else Splitting(s.shares, s.split, seed)
         encoders = None if tokenizers is None else dict(zip(SIDES, tokenizers, strict=True))
         return cached_dataset(self.pairs, [self.digest], encoding, splitting, self.held_out, encoders)

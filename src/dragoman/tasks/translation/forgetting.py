@@ -8,26 +8,27 @@ from typing import Any
 
 from dragoman.data.dataset import Dataset, Part
 from dragoman.ranks import current
+from dragoman.tasks.translation.corrections import Corrections
 from dragoman.tasks.translation.replay import testing_pairs
-from dragoman.tasks.translation.translator import DecodingOptions, Translator
+from dragoman.tasks.translation.translator import Translator
 from dragoman.text.sentences import collapsed
 
-SCORED = 500  # pairs of each set to translate, greedily
+SCORED = 500  # pairs of each set to translate
 
 Pair = tuple[str, str]
 
 
 def compare(before: Translator, after: Translator, new: Dataset) -> list[dict[str, Any]]:
-    """Compute error and BLEU, before and after, of each set of pairs, on all ranks."""
+    """Compute error, BLEU and exact translations, before and after, of each set of pairs, on all ranks."""
     found = []
     for name, pairs in _sets(before, new).items():
         if pairs:
-            greedy = DecodingOptions(beam=1)
-            first, second = (each.evaluate(pairs, greedy, ranks=current()) for each in (before, after))
+            first, second = (each.evaluate(pairs, ranks=current()) for each in (before, after))
             found.append(
                 {
                     "pairs": name,
                     "count": len(pairs),
+                    "exact": [round(each.exact * len(pairs)) for each in (first, second)],
                     "error": [round(first.error, 4), round(second.error, 4)],
                     "bleu": [round(first.bleu.value, 2), round(second.bleu.value, 2)],
                     "signature": second.bleu.signature,
@@ -38,6 +39,8 @@ def compare(before: Translator, after: Translator, new: Dataset) -> list[dict[st
 
 def _sets(before: Translator, new: Dataset) -> dict[str, Sequence[Pair]]:
     """Return the sets to compare on, without old testing pairs that are now trained on."""
+    if isinstance(new, Corrections):
+        return new.sets()
     trained = {collapsed(source) for source in new.part("training").texts("source")}
     old = (pair for pair in testing_pairs(before) if collapsed(pair[0]) not in trained)
     return {

@@ -8,46 +8,49 @@ from pathlib import Path
 import numpy as np
 
 from dragoman.data.dataset import Dataset, Part
-from dragoman.data.mixture import MixedDataset
 from dragoman.data.splits import PARTS
 from dragoman.errors import ConfigurationError, DragomanError
-from dragoman.tasks.configuration import resolved
+from dragoman.tasks.configuration import TrainingConfiguration, resolved
 from dragoman.tasks.translation.corpus import Corpus, open_corpus
 from dragoman.tasks.translation.settings import PairData
 from dragoman.tasks.translation.testing import load_testing
 from dragoman.tasks.translation.translator import Translator
 from dragoman.text.sentences import collapsed
 
+ALL = (1.0, 0.0, 0.0)  # the shares of corrections: all pairs are for training
+
 
 class NotAtHand(Exception):
     """The pairs that a model was trained on cannot be used."""
 
 
-def with_replay(
+def old_pairs(
     new: Dataset,
     base: Translator,
     seed: int,
     wanted: int | None,
     saved: int | None,
     tell: Callable[[str], None],
-) -> tuple[Dataset, int]:
-    """Mix old pairs into the training part of a dataset; also return how many.
+    each: int = 1,
+) -> tuple[Part | None, int]:
+    """Old pairs to mix into the training part of a dataset, and how many.
 
-    wanted  pairs that the user asks for; None: as many as there are new ones, if they are at hand
+    wanted  pairs that the user asks for; None: `each` times as many as there are new ones, if they are at hand
     saved   pairs that a training which is resumed has mixed in; None: there is none to resume
     """
     count = wanted if saved is None else max(saved, wanted or 0)  # a resumed training may ask for more than there are
     if count == 0:
-        return new, 0
+        return None, 0
     try:
-        corpus = _corpus_of(base)
+        origin = _origin(base)
+        corpus = _corpus_of(origin)
     except NotAtHand as reason:
         if count is None:
             tell(f"no old pairs are mixed in, so the model may forget some of what it knew: {reason}")
-            return new, 0
+            return None, 0
         what = f"{count:,} old pairs are to be mixed in" if saved is None else f"this training has {saved:,} old pairs"
         raise ConfigurationError(f"{what}, but {reason}; put the files back, or train into another --out") from None
-    part = _chosen(corpus, base, new, seed, len(new.part("training")) if count is None else count)
+    part = _chosen(corpus, origin, new, seed, each * len(new.part("training")) if count is None else count)
     if saved is not None and wanted is not None and len(part) > saved:
         raise ConfigurationError(
             f"this training has {saved:,} old pairs of {corpus.name} mixed in, and {len(part):,} are asked for now "
@@ -60,7 +63,7 @@ def with_replay(
         )
     if not len(part):
         tell(f"no old pairs are mixed in: every source of {corpus.name} is among the new pairs")
-        return new, 0
+        return None, 0
     if count is not None and len(part) < count:
         tell(
             f"only {len(part):,} old pairs of {corpus.name} can be mixed in, {count:,} were asked for: it has no more "
@@ -70,15 +73,34 @@ def with_replay(
         f"{len(part):,} old pairs of {corpus.name} are mixed in, so that the model forgets less "
         "(--replay 0 leaves them out)"
     )
-    return MixedDataset(new, part), len(part)
+    return part, len(part)
+
+
+def _origin(model: Translator) -> Translator:
+    """The model that was trained on a corpus, before corrections were taught to it."""
+    while model.directory is not None and (settings := _settings_of(model.directory)).data.shares == ALL:
+        if settings.start.model is None:
+            break
+        try:
+            model = Translator.load(Path(settings.start.model))
+        except DragomanError as error:
+            raise NotAtHand(f"{model.directory} was taught from a model that is not at hand ({error})") from None
+    return model
+
+
+def _settings_of(directory: Path) -> TrainingConfiguration:
+    try:
+        return resolved(directory / "configuration.toml")
+    except DragomanError as error:
+        raise NotAtHand(f"the pairs that {directory} was trained on are not at hand ({error})") from None
 
 
 def _corpus_of(base: Translator) -> Corpus:
     """Open the corpus that a model was trained on, if it is unchanged."""
     place = base.directory or Path()
+    settings = _settings_of(place).data
+    assert isinstance(settings, PairData)
     try:
-        settings = resolved(place / "configuration.toml").data
-        assert isinstance(settings, PairData)
         found = [open_corpus(settings)]
         if settings.languages is None:  # a fine-tuned model's files were read in the direction of its base
             found.append(open_corpus(settings.model_copy(update={"languages": base.metadata.languages})))

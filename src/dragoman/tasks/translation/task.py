@@ -12,6 +12,7 @@ from typing import Any
 from dragoman.analysis.task_report import TaskReport
 from dragoman.data.augmentation import TEACHING
 from dragoman.data.dataset import Dataset
+from dragoman.data.mixture import MixedDataset
 from dragoman.data.pair_encoding import LONGEST, SHORTEN, Encoding
 from dragoman.data.schema import Encoders
 from dragoman.errors import ConfigurationError, DragomanWarning
@@ -22,12 +23,12 @@ from dragoman.tasks.configuration import Settings, TrainingConfiguration
 from dragoman.tasks.parts import check_enough, few_pairs
 from dragoman.tasks.recipes import TRANSLATION, TRANSLATION_BY_PRESET
 from dragoman.tasks.task import Task, Tell
-from dragoman.tasks.translation import forgetting
+from dragoman.tasks.translation import corrections, forgetting
 from dragoman.tasks.translation.corpus import Corpus, open_corpus, read_pairs
 from dragoman.tasks.translation.curves import dropout_for, enough_epochs, epochs_for, preset_for
 from dragoman.tasks.translation.languages import language_files, languages_of
 from dragoman.tasks.translation.lengths import sample_lengths
-from dragoman.tasks.translation.replay import with_replay
+from dragoman.tasks.translation.replay import old_pairs, testing_pairs
 from dragoman.tasks.translation.settings import PairData, TranslatorMetadata
 from dragoman.tasks.translation.testing import has_testing, load_testing, save_testing
 from dragoman.tasks.translation.translator import DecodingOptions, Translator
@@ -77,13 +78,20 @@ class Translation(Task):
         tokenizers = None if base is None else (base.source_tokenizer, base.target_tokenizer)
         room = getattr(asked.network, "maximum_length", None) if base is None else base.network.maximum_length
         found: Dataset = corpus.dataset(asked.seed, tokenizers, room)
-        return found
+        if base is None or asked.recipe != "modern" or not corrections.are_few(corpus, found):
+            return found
+        return corrections.whole(corpus).dataset(asked.seed, tokenizers, room)
 
     def mix(
         self, dataset: Dataset, asked: TrainingConfiguration, base: Any, saved: Any, tell: Tell
     ) -> tuple[Dataset, int]:
         before = None if saved is None else saved.start.replay or 0
-        return with_replay(dataset, base, asked.seed, asked.start.replay, before, tell)
+        few = asked.recipe == "modern" and corrections.are_taught(dataset)
+        each = corrections.OLD_FOR_EACH if few else 1
+        old, count = old_pairs(dataset, base, asked.seed, asked.start.replay, before, tell, each)
+        if few:
+            return corrections.Corrections(dataset, old, testing_pairs(base)), count
+        return dataset if old is None else MixedDataset(dataset, old), count
 
     def sizes(self, encoders: Encoders) -> dict[str, Any]:
         return {"source_vocabulary": encoders["source"].size, "target_vocabulary": encoders["target"].size}
@@ -94,7 +102,8 @@ class Translation(Task):
 
     def save_testing(self, dataset: Dataset, directory: Path) -> None:
         testing = dataset.part("testing")
-        save_testing(zip(testing.texts("source"), testing.texts("target"), strict=True), directory)
+        own = zip(testing.texts("source"), testing.texts("target"), strict=True)
+        save_testing(dataset.old if isinstance(dataset, corrections.Corrections) else own, directory)
 
     # Decisions
 
@@ -113,6 +122,16 @@ class Translation(Task):
 
     def enough_epochs(self, dataset: Dataset) -> float:
         return enough_epochs(len(dataset.part("training")))
+
+    def fine_tuning(self, dataset: Dataset, rate: float) -> Settings:
+        if isinstance(dataset, corrections.Corrections):
+            return corrections.recipe(dataset, rate)
+        return super().fine_tuning(dataset, rate)
+
+    def fine_tuning_epochs(self, dataset: Dataset) -> int:
+        return (
+            corrections.EPOCHS if isinstance(dataset, corrections.Corrections) else super().fine_tuning_epochs(dataset)
+        )
 
     def check(self, asked: TrainingConfiguration, resumed: bool) -> None:
         if not resumed:
@@ -188,6 +207,12 @@ class Translation(Task):
         quoted = shlex.quote(example) if set(example) & set('"$`!\\') else f'"{example}"'
         found = [f"dragoman translate {place} {quoted}"]
         return [*found, f"dragoman evaluate {place}"] if pairs else found
+
+    def adjust(self, base: Any, model: Any, dataset: Dataset, tell: Tell) -> bool:
+        if not isinstance(dataset, corrections.Corrections):
+            return False
+        corrections.blend(base, model, dataset, tell)
+        return True
 
     def compared(self, base: Any, model: Any, dataset: Dataset) -> list[dict[str, Any]]:
         return forgetting.compare(base, model, dataset)
