@@ -74,7 +74,10 @@ class Corpus:
         Pairs of which none is kept apart are taught as they are, without stand-ins for their words.
         """
         s, none = self.settings, (None, None)
-        encoding = Encoding(s.tokenizer, s.vocabulary or none, s.joint, s.maximum or none, s.protect, room, s.shares[0] < 1)
+        augment = s.shares[0] < 1
+        encoding = Encoding(
+            s.tokenizer, s.vocabulary or none, s.joint, s.maximum or none, s.protect, room, augment=augment
+        )
         splitting = None if s.split == "given" else Splitting(s.shares, s.split, seed)
         encoders = None if tokenizers is None else dict(zip(SIDES, tokenizers, strict=True))
         return cached_dataset(self.pairs, [self.digest], encoding, splitting, self.held_out, encoders)
