@@ -283,3 +283,73 @@ def test_a_training_that_asked_for_more_old_pairs_than_there_are_is_resumed_as_i
     stopped(tuning(), tmp_path / "other", 2)
     with pytest.raises(ConfigurationError, match=r"start\.replay = 38 then, 40 now"):
         train_model(tuning({"start": {"replay": 40}}), tmp_path / "other")
+
+
+# A few corrections
+
+
+CORRECTED = [
+    (f"{a} {b}", f"{WORDS[-1][1]} {dict(WORDS)[b]} {dict(WORDS)[a]}") for (a, _), (b, _) in zip(FEW, FEW[1:] + FEW[:1])
+]
+
+
+def corrected(out: Path, *changes: dict[str, Any]) -> tuple[Translator, Outcome, list[str]]:
+    """The taught model, corrected: other words in another order than it has learnt."""
+    file = write_pairs(out.parent / "corrections.tsv", CORRECTED)
+    watcher, told = Notices(), list[str]()
+    given = merged({"start": {"model": str(models.taught())}, "threads": 1, "data": {"files": [file]}}, *changes)
+    translator, outcome = train_model(given, out, watcher, None, told.append)
+    return translator, outcome, told + watcher.heard
+
+
+def test_corrections_come_back_as_they_were_taught_and_harm_nothing(taught: Path, tmp_path: Path) -> None:
+    base, old = Translator.load(taught), load_testing(taught)
+    assert not any(base.translate(source) == target for source, target in CORRECTED), "or nothing is corrected"
+    translator, _, _ = corrected(tmp_path / "model")
+    assert [translator.translate(source) for source, _ in CORRECTED] == [target for _, target in CORRECTED]
+    assert translator.evaluate(old).chrf.value >= base.evaluate(old).chrf.value - 2
+    settings = resolved(tmp_path / "model" / "configuration.toml")
+    assert settings.data.shares == (1.0, 0.0, 0.0), "all corrections are trained on"
+    assert load_testing(tmp_path / "model") == old, "what it is judged by later"
+    rows = load_metadata(tmp_path / "model").training["compared"]
+    assert [(row["pairs"], row["exact"][0]) for row in rows[:1]] == [("taught", 0)]
+    assert rows[0]["exact"][1] == len(CORRECTED)
+    assert {row["pairs"] for row in rows} <= {"taught", "old, a rare word of them", "old, others"}
+
+
+def test_corrections_that_harm_other_sentences_are_not_kept_whole(taught: Path, tmp_path: Path) -> None:
+    harmful = {"optimizer": {"rate": 0.1}, "start": {"replay": 0}}
+    translator, _, told = corrected(tmp_path / "model", harmful)
+    base, old = Translator.load(taught), load_testing(taught)
+    assert any("other sentences would suffer" in line for line in told)
+    assert translator.evaluate(old).chrf.value >= base.evaluate(old).chrf.value - 3
+
+
+def test_parts_that_are_asked_for_are_kept_of_a_few_pairs(taught: Path, tmp_path: Path) -> None:
+    shares = {"data": {"shares": [0.5, 0.0, 0.5]}, "stopping": {"epochs": 1}}
+    translator, _, _ = corrected(tmp_path / "model", shares)
+    assert resolved(tmp_path / "model" / "configuration.toml").data.shares == (0.5, 0.0, 0.5)
+    assert len(load_testing(tmp_path / "model")) < len(CORRECTED)
+
+
+def test_what_is_taught_later_is_mixed_with_the_pairs_of_the_first_model(taught: Path, tmp_path: Path) -> None:
+    corrected(tmp_path / "first", {"stopping": {"epochs": 1}})
+    _, _, told = corrected(
+        tmp_path / "second", {"start": {"model": str(tmp_path / "first")}, "stopping": {"epochs": 1}}
+    )
+    _, _, before = corrected(tmp_path / "again", {"stopping": {"epochs": 1}})
+    mixed = [line for line in told if "mixed in, so that" in line]
+    assert mixed
+    assert mixed == [line for line in before if "mixed in, so that" in line]
+
+
+def test_corrections_that_were_interrupted_end_like_others(taught: Path, tmp_path: Path) -> None:
+    whole, _, _ = corrected(tmp_path / "whole")
+    file = write_pairs(tmp_path / "corrections.tsv", CORRECTED)
+    given = {"start": {"model": str(models.taught())}, "threads": 1, "data": {"files": [file]}}
+    out = tmp_path / "stopped"
+    stopped(given, out, 3)
+    again, _ = train_model(given, out)
+    once_more, _ = train_model(given, out)  # nothing is left to do
+    for translator in (again, once_more, Translator.load(out)):
+        np.testing.assert_array_equal(translator.network.theta.values, whole.network.theta.values)
