@@ -289,7 +289,8 @@ def test_a_training_that_asked_for_more_old_pairs_than_there_are_is_resumed_as_i
 
 
 CORRECTED = [
-    (f"{a} {b}", f"{WORDS[-1][1]} {dict(WORDS)[b]} {dict(WORDS)[a]}") for (a, _), (b, _) in zip(FEW, FEW[1:] + FEW[:1])
+    (f"{a} {b}", f"{WORDS[-1][1]} {dict(WORDS)[b]} {dict(WORDS)[a]}")
+    for (a, _), (b, _) in zip(FEW, FEW[1:] + FEW[:1], strict=True)
 ]
 
 
@@ -329,7 +330,7 @@ def test_corrections_that_harm_other_sentences_are_not_kept_whole(taught: Path, 
 
 def test_parts_that_are_asked_for_are_kept_of_a_few_pairs(taught: Path, tmp_path: Path) -> None:
     shares = {"data": {"shares": [0.5, 0.0, 0.5]}, "stopping": {"epochs": 1}}
-    translator, _, _ = corrected(tmp_path / "model", shares)
+    corrected(tmp_path / "model", shares)
     assert resolved(tmp_path / "model" / "configuration.toml").data.shares == (0.5, 0.0, 0.5)
     assert len(load_testing(tmp_path / "model")) < len(CORRECTED)
 
