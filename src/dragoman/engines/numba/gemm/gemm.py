@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite.binding import get_host_cpu_name
-from numba import carray
 from threadpoolctl import ThreadpoolController
 
 from dragoman.engines.numba.gemm.blas import GEMM, cblas_gemm
 from dragoman.engines.numba.gemm.packed_weights import (
     PANEL,
     ZERO_INDEX,
+    array_at,
     clear,
     columns_per_block,
     multiply_packed,
@@ -67,7 +67,7 @@ def _gemm(
 
     xs, ws, ys  row strides of a, w and y
     """
-    x, w, b, y, work = carray(a, 1), carray(w, 1), carray(b, 1), carray(y, 1), carray(work, 1)
+    x, w, b, y, work = array_at(a), array_at(w), array_at(b), array_at(y), array_at(work)
     zeros, place, begin = ZERO_INDEX, round_up_to_panel(n), ZERO_INDEX
     if init != INIT_BIASES:
         clear(work, zeros, place)

@@ -9,12 +9,22 @@ import functools
 from typing import Any
 
 from llvmlite import ir
-from numba import carray
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from dragoman.engines.numba.gemm.microkernel import UNROLLED, keep_in_register, pointers
-from dragoman.engines.numba.gemm.packed_weights import FIVE, FOUR, MOST_ROWS, ONE, PANEL, SIX, THREE, TWO, ZERO_INDEX
+from dragoman.engines.numba.gemm.packed_weights import (
+    FIVE,
+    FOUR,
+    MOST_ROWS,
+    ONE,
+    PANEL,
+    SIX,
+    THREE,
+    TWO,
+    ZERO_INDEX,
+    array_at,
+)
 from dragoman.engines.numba.jit import callback
 from dragoman.engines.numba.simd.elementwise import build_call
 from dragoman.engines.numba.simd.float32x8 import (
@@ -124,8 +134,8 @@ def _panel_maxima(
     x: Any, scales: Any, m: Any, k: Any, w: Any, factors: Any, biases: Any, panels: Any, maxima: Any
 ) -> None:
     """maxima [m, panels]: the largest logit of each row and panel"""
-    x, w, maxima = carray(x, 1), carray(w, 1), carray(maxima, 1)
-    scales, factors, biases = carray(scales, 1), carray(factors, 1), carray(biases, 1)
+    x, w, maxima = array_at(x), array_at(w), array_at(maxima)
+    scales, factors, biases = array_at(scales), array_at(factors), array_at(biases)
     for begin in range(0, panels, CACHED_PANELS):
         end = min(begin + CACHED_PANELS, panels)
         r = ZERO_INDEX

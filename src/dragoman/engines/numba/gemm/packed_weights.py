@@ -9,15 +9,17 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
+from numba import carray
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from dragoman.engines.numba.gemm.microkernel import microkernel, pointers, prefetch
-from dragoman.engines.numba.jit import device_function
+from dragoman.engines.numba.jit import device_function, inlined
 from dragoman.engines.numba.simd.float32x8 import WIDTH, build_load, build_store, load, store
 
 ZERO_INDEX = np.int64(0)  # an index of type int64; kernels would be compiled again for a Python integer
 ZERO = np.float32(0)
+UNKNOWN_LENGTH = 1 << 40
 PANEL = np.int64(16)  # columns of a panel
 PREFETCH_ROWS = np.int64(8)  # rows of weights to prefetch ahead: the stride is too large for the hardware prefetcher
 PACK_COLUMNS = 128  # columns packed at a time: fewer would leave most of a page unread
@@ -25,6 +27,12 @@ CACHED_WEIGHTS = 1 << 15  # weights that stay in the cache
 LEAST_COLUMNS = np.int64(64)  # columns of a block, at least
 MOST_ROWS = 6  # of the largest microkernel
 ONE, TWO, THREE, FOUR, FIVE, SIX = ((0,) * rows for rows in range(1, 7))  # block sizes as `microkernel` takes them
+
+
+@inlined
+def array_at(pointer: Any) -> Any:
+    """The numbers from a pointer on, whose count only the caller knows: checks of bounds have to let them pass."""
+    return carray(pointer, UNKNOWN_LENGTH)
 
 
 @device_function

@@ -11,12 +11,12 @@ import functools
 from typing import Any
 
 import numpy as np
-from numba import carray
 from numba.core.ccallback import CFunc
 
 from dragoman.engines.numba.gemm.blas import cblas_gemm
 from dragoman.engines.numba.gemm.packed_weights import (
     ZERO_INDEX,
+    array_at,
     clear,
     multiply_packed,
     pack_padded,
@@ -28,23 +28,23 @@ from dragoman.engines.numba.jit import call, callback, device_function
 
 def _pack(w: Any, ws: Any, k: Any, n: Any, panels: Any) -> None:
     """Pack w [k, n], row stride ws, into panels, followed by biases of 0."""
-    panels = carray(panels, 1)
-    pack_padded(carray(w, 1), ZERO_INDEX, ws, k, n, panels, ZERO_INDEX)
+    panels = array_at(panels)
+    pack_padded(array_at(w), ZERO_INDEX, ws, k, n, panels, ZERO_INDEX)
     clear(panels, k * round_up_to_panel(n), (k + 1) * round_up_to_panel(n))
 
 
 def _pack_transposed(w: Any, ws: Any, k: Any, n: Any, panels: Any) -> None:
     """Pack the transpose of w [n, k], followed by biases of 0."""
-    panels = carray(panels, 1)
-    pack_transposed(carray(w, 1), ZERO_INDEX, ws, k, n, panels, ZERO_INDEX)
+    panels = array_at(panels)
+    pack_transposed(array_at(w), ZERO_INDEX, ws, k, n, panels, ZERO_INDEX)
     clear(panels, k * round_up_to_panel(n), (k + 1) * round_up_to_panel(n))
 
 
 def _multiply(x: Any, m: Any, k: Any, panels: Any, n: Any, y: Any, ys: Any) -> None:
     """y [m, n] = x [m, k] times packed weights"""
-    w = carray(panels, 1)
+    w = array_at(panels)
     multiply_packed(
-        carray(x, 1),
+        array_at(x),
         ZERO_INDEX,
         k,
         m,
@@ -56,7 +56,7 @@ def _multiply(x: Any, m: Any, k: Any, panels: Any, n: Any, y: Any, ys: Any) -> N
         w,
         n * k,
         None,
-        carray(y, 1),
+        array_at(y),
         ZERO_INDEX,
         ys,
         None,

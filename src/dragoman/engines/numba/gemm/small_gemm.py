@@ -11,7 +11,6 @@ import functools
 from typing import Any
 
 from llvmlite import ir
-from numba import carray
 from numba.core import types
 from numba.extending import intrinsic
 
@@ -23,6 +22,7 @@ from dragoman.engines.numba.gemm.packed_weights import (
     THREE,
     TWO,
     ZERO_INDEX,
+    array_at,
     multiply_packed,
     pack,
     pack_transposed,
@@ -163,9 +163,9 @@ def _multiply_panels(x: Any, xs: Any, m: Any, k: Any, packed_weights: Any, n: An
 def _multiply(
     x: Any, xs: Any, m: Any, k: Any, w: Any, packed_weights: Any, n: Any, b: Any, y: Any, ys: Any, packed: Any
 ) -> None:
-    x, w, b, y = carray(x, 1), carray(w, 1), carray(b, 1), carray(y, 1)
+    x, w, b, y = array_at(x), array_at(w), array_at(b), array_at(y)
     if packed and m >= 3 and n >= PANEL:
-        if _multiply_panels(x, xs, m, k, carray(packed_weights, 1), n, b, y, ys) < n:  # the last 16 columns, not packed
+        if _multiply_panels(x, xs, m, k, array_at(packed_weights), n, b, y, ys) < n:  # the last 16 columns, not packed
             c = n - PANEL
             multiply_packed(x, ZERO_INDEX, xs, m, k, w, c, n, PANEL, b, c, None, y, c, ys, ZERO_INDEX, True)
     else:
@@ -175,9 +175,9 @@ def _multiply(
 def _multiply_transposed(
     x: Any, xs: Any, m: Any, k: Any, w: Any, packed_weights: Any, n: Any, b: Any, y: Any, ys: Any, packed: Any
 ) -> None:
-    x, w, b, y, c = carray(x, 1), carray(w, 1), carray(b, 1), carray(y, 1), ZERO_INDEX
+    x, w, b, y, c = array_at(x), array_at(w), array_at(b), array_at(y), ZERO_INDEX
     if packed and m >= 3 and n >= PANEL:
-        c = _multiply_panels(x, xs, m, k, carray(packed_weights, 1), n, b, y, ys)
+        c = _multiply_panels(x, xs, m, k, array_at(packed_weights), n, b, y, ys)
     small_gemm_transposed(x, ZERO_INDEX, xs, m, k, w, c * k, n - c, b, c, y, c, ys)
 
 
