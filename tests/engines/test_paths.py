@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -175,7 +176,25 @@ class Changeable:
     doubled = True
 
 
-@pytest.mark.parametrize(("choice", "is_fixed"), [(Fixed(), True), (Holding([True]), False), (Changeable(), False)])
+class Viewing(NamedTuple):
+    view: MappingProxyType[str, bool]  # of a dictionary that may change
+    doubled: bool = True
+
+
+class Extensible(NamedTuple):
+    doubled: bool = True
+
+
+@pytest.mark.parametrize(
+    ("choice", "is_fixed"),
+    [
+        (Fixed(), True),
+        (Holding([True]), False),
+        (Changeable(), False),
+        (Viewing(MappingProxyType({})), False),
+        (type("Extended", (Extensible,), {})(), False),
+    ],
+)
 def test_what_may_change_unnoticed_is_left_to_the_graph(
     numba: None, monkeypatch: pytest.MonkeyPatch, choice: Any, is_fixed: bool
 ) -> None:

@@ -11,11 +11,13 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from types import ModuleType
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from pydantic import PrivateAttr
 
 from dragoman import Transformer
 from dragoman.engines import explain_path, programs, reads
@@ -35,8 +37,13 @@ switches = ModuleType("switches")
 inner = ModuleType("switches.inner")
 
 
-class Switch:
+class Switched(type):
+    everywhere = False
+
+
+class Switch(metaclass=Switched):
     on = False
+    later_on = False
     holders: ClassVar[list[bool]] = [False]
 
     @staticmethod
@@ -58,6 +65,10 @@ class Fixed:
 
 def helper(x: Any) -> Any:
     return x
+
+
+helper.on = False  # type: ignore[attr-defined]
+helper.holders = SWITCHES  # type: ignore[attr-defined]
 
 
 def other_helper(x: Any) -> Any:
@@ -166,6 +177,31 @@ CASES: dict[str, tuple[Any, Callable[[pytest.MonkeyPatch, Any], Any], str]] = {
         lambda patch, network: patch.setattr(chosen_by_name, "__kwdefaults__", {"on": True}),
         "",
     ),
+    "a default value by name, in place": (
+        lambda self, x, batch: chosen_by_name(x),
+        lambda patch, network: patch.setitem(chosen_by_name.__kwdefaults__, "on", True),
+        "",
+    ),
+    "an attribute of a function": (
+        lambda self, x, batch: add(x, x) if helper.on else x,  # type: ignore[attr-defined]
+        lambda patch, network: patch.setattr(helper, "on", True),
+        "",
+    ),
+    "an attribute that a function has not yet": (
+        lambda self, x, batch: add(x, x) if hasattr(helper, "added") else x,
+        lambda patch, network: patch.setattr(helper, "added", True, raising=False),
+        "",
+    ),
+    "an attribute of a metaclass": (
+        lambda self, x, batch: add(x, x) if Switch.everywhere else x,
+        lambda patch, network: patch.setattr(Switched, "everywhere", True),
+        "",
+    ),
+    "an attribute of a class by a name that is computed": (
+        lambda self, x, batch: add(x, x) if getattr(Switch, "_".join(("later", "on"))) else x,
+        lambda patch, network: patch.setattr(Switch, "later_on", True),
+        "",
+    ),
     "an attribute of a class that is a default value": (
         lambda self, x, batch: chosen_by_class(x),
         lambda patch, network: patch.setattr(Switch, "on", True),
@@ -220,6 +256,26 @@ CASES: dict[str, tuple[Any, Callable[[pytest.MonkeyPatch, Any], Any], str]] = {
         lambda self, x, batch: add(x, x) if SWITCHES[0] else x,
         lambda patch, network: SWITCHES.__setitem__(0, True),
         "the global 'SWITCHES' may change",
+    ),
+    "a list that is an attribute of a function": (
+        lambda self, x, batch: add(x, x) if helper.holders[0] else x,  # type: ignore[attr-defined]
+        lambda patch, network: SWITCHES.__setitem__(0, True),
+        "helper: its attribute 'holders' may change",
+    ),
+    "a value of a parameter": (
+        lambda self, x, batch: add(x, x) if self.reference_embedding.table.value[0, 0] > 50 else x,
+        lambda patch, network: network.reference_embedding.table.value.fill(51),
+        "<lambda>: it reads values of parameters, which every step changes",
+    ),
+    "a value of a parameter, by value_of": (
+        lambda self, x, batch: add(x, x) if value_of(self.reference_embedding.table)[0, 0] > 50 else x,
+        lambda patch, network: network.reference_embedding.table.value.fill(51),
+        "<lambda>: it reads values of parameters, which every step changes",
+    ),
+    "theta": (
+        lambda self, x, batch: add(x, x) if self.theta.values.max() > 50 else x,
+        lambda patch, network: network.theta.values.put(0, 51),
+        "<lambda>: it reads values of parameters, which every step changes",
     ),
     "a list as a default value": (
         lambda self, x, batch: chosen_by_list(x),
@@ -425,6 +481,31 @@ class Holding:
     value: Any
 
 
+class Numbered(float):
+    """Attributes of a number, of a text and of a tuple may be set."""
+
+
+class Text(str):
+    pass
+
+
+class Pair(tuple[int, ...]):
+    pass
+
+
+class Kind(Enum):
+    FIXED = 1, 2
+
+
+class LooseKind(Enum):
+    LISTED = [1]  # noqa: RUF012
+
+
+class SettingsWithMore(Configuration):
+    value: Any = 1
+    _more: Any = PrivateAttr(1)
+
+
 @dataclass
 class Loose:
     value: Any = 1
@@ -452,7 +533,8 @@ class Settings(Configuration):
             (each, True)
             for each in (max, len, math.sqrt, operator.add, np.zeros, np.add, np.diff, add, helper, with_number)
         ),
-        *((each, True) for each in (functools.partial(helper, 1, x=2), Switch)),
+        *((each, True) for each in (functools.partial(helper, 1, x=2), Switch, Kind.FIXED)),
+        *((each, False) for each in (Numbered(1), Text(), Pair(), LooseKind.LISTED, SettingsWithMore())),
         *((each, False) for each in ([1], {}, {1}, bytearray(1), (1, [2]), frozenset([closure]), object())),
         *((each, False) for each in (Holding([1]), Loose(), Loosened(), Settings(value=[1]), np.zeros(1), switches)),
         *((each, False) for each in (print, open, globals, time.time, random.random, np.random.rand, [].append)),

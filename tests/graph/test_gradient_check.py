@@ -275,7 +275,7 @@ def test_layers_in_float32_are_checked_in_float64_and_restored():
     assert {c.name for c in report.comparisons} == {"x", *(name for name, _ in attention.named_parameters())}
     with pytest.raises(InterruptedError):
         gradient_check(interrupted, x)
-    assert theta.values.dtype == np.float32
+    assert theta.dtype == np.float32
     assert theta.values.tobytes() == before.tobytes()
     for parameter in theta.parameters:
         assert np.shares_memory(parameter.value, theta.values)

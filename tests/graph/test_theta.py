@@ -38,6 +38,17 @@ def test_cutting_theta_up_returns_every_share(shapes, rng):
         assert not original.size or np.shares_memory(parameter.value, theta.values)
 
 
+def test_values_that_are_set_are_copied_and_stay_those_of_the_parameters():
+    parameter = Parameter(np.zeros(2))
+    theta = Theta([parameter])
+    theta.values = np.array([1.0, 2.0])
+    theta.values *= 2
+    np.testing.assert_array_equal(parameter.value, [2, 4])
+    assert np.shares_memory(parameter.value, theta.values)
+    with pytest.raises(ShapeError):
+        theta.values = np.zeros(3)
+
+
 def network(parameters, x):
     w1, b1, w2 = parameters
     return linear(linear(x, w1, b1, activation="tanh"), w2)

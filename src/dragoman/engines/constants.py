@@ -14,7 +14,7 @@ import numpy as np
 
 from dragoman.graph.operation import Dispatched
 
-CONSTANT = Number, str, bytes, NoneType, EllipsisType, range, slice, type, Enum, np.generic, np.dtype, Dispatched
+CONSTANT = Number, str, bytes, NoneType, EllipsisType, range, slice, type, np.generic, np.dtype, Dispatched
 PURE_MODULES = "builtins", "math", "cmath", "_operator", "_functools", "itertools"
 IMPURE_BUILTINS = {
     *("globals", "locals", "vars", "eval", "exec", "compile", "open", "input", "print", "breakpoint", "__import__"),
@@ -24,10 +24,12 @@ IMPURE_BUILTINS = {
 
 def is_constant(value: Any) -> bool:
     """Whether it is what its class and its contents say, and nothing in it can be changed in place."""
+    if isinstance(value, Enum):
+        return all(map(is_constant, vars(value).values()))
     if isinstance(value, CONSTANT):
-        return True
+        return isinstance(value, type | Dispatched) or not takes_attributes(value)
     if isinstance(value, tuple | frozenset):
-        return all(map(is_constant, value))
+        return not takes_attributes(value) and all(map(is_constant, value))
     if isinstance(value, FunctionType):
         return value.__closure__ is None and all(map(is_constant, _defaults(value)))
     if isinstance(value, functools.partial):
@@ -35,8 +37,14 @@ def is_constant(value: Any) -> bool:
     if is_known_by_fields(value):
         return all(map(is_constant, fields_of(value).values()))
     if bool(getattr(type(value), "model_config", {}).get("frozen", False)):  # a settings class of pydantic
-        return all(map(is_constant, vars(value).values()))
+        more = value.__pydantic_private__ or value.__pydantic_extra__  # attributes that are no fields
+        return not more and all(map(is_constant, vars(value).values()))
     return callable(value) and is_pure(value)
+
+
+def takes_attributes(value: Any) -> bool:
+    """Whether any attribute of a number, text or tuple may be set: its class extends the usual one."""
+    return hasattr(value, "__dict__")
 
 
 def is_pure(function: Any) -> bool:

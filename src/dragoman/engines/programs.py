@@ -22,7 +22,7 @@ import numpy as np
 from dragoman import operations
 from dragoman.batch import Batch
 from dragoman.engines.comparison import compare
-from dragoman.engines.constants import contents, fields_of, is_constant, is_known_by_fields
+from dragoman.engines.constants import contents, fields_of, is_constant, is_known_by_fields, takes_attributes
 from dragoman.engines.reads import Execution, Reads
 from dragoman.engines.tracing import BatchKind, SymbolicKey, Trace, explained, trace_network
 from dragoman.errors import DragomanWarning, ShapeError
@@ -104,10 +104,15 @@ def _attributes_of(network: Any) -> Iterator[tuple[str, Any]]:
 def _shows_changes(value: Any) -> bool:
     """Whether what a sealed attribute holds is sealed too, cannot be changed in place, or is read for every batch."""
     if isinstance(value, tuple | frozenset):
-        return all(map(_shows_changes, value))
-    if isinstance(value, MappingProxyType):
-        return all(map(_shows_changes, value.values()))
-    return isinstance(value, READ_AGAIN) or getattr(value, "sealed", False) is True or is_constant(value)
+        return not takes_attributes(value) and all(map(_shows_changes, value))
+    if isinstance(value, MappingProxyType):  # a copy, if there are layers or parameters in it
+        return any(map(_is_part, contents(value))) and all(map(_shows_changes, value.values()))
+    return isinstance(value, READ_AGAIN) or _is_part(value) or is_constant(value)
+
+
+def _is_part(value: Any) -> bool:
+    """Whether it is a sealed layer, or a parameter."""
+    return isinstance(value, Parameter) or getattr(value, "sealed", False) is True
 
 
 _networks: WeakKeyDictionary[Any, Programs] = WeakKeyDictionary()

@@ -22,8 +22,10 @@ from types import CodeType, FrameType, FunctionType, GetSetDescriptorType, Membe
 from typing import Any, NamedTuple
 
 from dragoman.engines.constants import contents, is_constant
+from dragoman.graph import Parameter, Theta, value_of
 from dragoman.graph.symbol import TraceError
 
+OWN_PACKAGE = "dragoman."
 LOWER_PACKAGES = ("dragoman.engines", "dragoman.graph", "dragoman.operations")  # of networks and layers
 EXAMINED_NOT = {  # packages whose code reads nothing that counts
     *("numpy", "pydantic", "pydantic_core", "abc", "builtins", "collections", "contextlib", "copy", "dataclasses"),
@@ -43,6 +45,7 @@ class Names(NamedTuple):
     refused: str
 
 
+VALUES_OF_PARAMETERS = {vars(each)[name].fget.__code__ for each, name in ((Parameter, "value"), (Theta, "values"))}
 DESCRIPTORS = MemberDescriptorType, GetSetDescriptorType, type(Names.loaded)  # the last one: of named tuples
 
 
@@ -61,8 +64,8 @@ def _names_of(code: CodeType) -> Names:
             refused = f"imports {instruction.argval}"
     if {"__setattr__", "__delattr__", "__dict__"} & {*code.co_names} and code.co_name not in CONSTRUCTORS:
         refused = "sets attributes"
-    strings = (each for each in code.co_consts if isinstance(each, str))
-    return Names(tuple(loaded), frozenset((*code.co_names, *strings)), refused)
+    names = frozenset((*code.co_names, *(each for each in code.co_consts if isinstance(each, str))))
+    return Names(tuple(loaded), names, refused)
 
 
 def is_examined(module: str) -> bool:
@@ -81,6 +84,7 @@ class Execution:
         self.codes: dict[tuple[int, int], tuple[CodeType, dict[str, Any]]] = {}
         self.classes: dict[type, None] = {}  # those of `super()`
         self.outer: list[tuple[CodeType, str]] = []
+        self.of_parameters: list[CodeType] = []  # what read values of parameters
 
     @contextmanager
     def noted(self) -> Iterator[None]:
@@ -103,6 +107,8 @@ class Execution:
 
     def _note(self, frame: FrameType, event: str, _: Any) -> None:
         code = frame.f_code
+        if event == "call" and code in VALUES_OF_PARAMETERS:
+            self._note_reader(frame)
         if event != "call" or not is_examined(frame.f_globals.get("__name__", "")) or _is_generated(code):
             return
         self.codes[id(code), id(frame.f_globals)] = code, frame.f_globals
@@ -111,6 +117,14 @@ class Execution:
                 self.classes[frame.f_locals[name]] = None
             elif not self._is_local(frame, name):
                 self.outer.append((code, name))
+
+    def _note_reader(self, frame: FrameType) -> None:
+        """Note the code that reads a value of a parameter; types and shapes of parameters are settings."""
+        reader = frame.f_back
+        if reader is not None and reader.f_code is value_of.__code__:
+            reader = reader.f_back
+        if reader is not None and is_examined(reader.f_globals.get("__name__", "")):
+            self.of_parameters.append(reader.f_code)
 
     def _is_local(self, frame: FrameType, name: str) -> bool:
         """Whether a variable of an enclosing function belongs to a call that is noted too."""
@@ -133,7 +147,7 @@ class Watched(NamedTuple):
     getters: tuple[Callable[[str], Any], ...] = ()
     names: tuple[str, ...] = ()
     values: tuple[Any, ...] = ()
-    namespaces: tuple[Any, ...] = ()  # of classes
+    namespaces: tuple[Any, ...] = ()  # of classes and functions
     sizes: tuple[int, ...] = ()
     functions: tuple[FunctionType, ...] = ()
     behaviours: tuple[Any, ...] = ()
@@ -141,7 +155,7 @@ class Watched(NamedTuple):
     def unchanged(self) -> bool:
         return (
             all(map(operator.is_, map(operator.call, self.getters, self.names), self.values))
-            and tuple(map(len, self.namespaces)) == self.sizes  # nothing was added to a class
+            and tuple(map(len, self.namespaces)) == self.sizes  # nothing was added to them
             and all(map(operator.is_, _behaviours(self.functions), self.behaviours))
         )
 
@@ -173,6 +187,8 @@ class Reads:
 
         values  objects whose classes it may have used: layers, what their attributes hold, the error
         """
+        for code in execution.of_parameters:
+            raise TraceError(f"{code.co_qualname}: it reads values of parameters, which every step changes")
         for code, name in execution.outer:
             raise _may_change(code.co_qualname, f"'{name}', a variable of an enclosing function,")
         for code, namespace in execution.codes.values():
@@ -188,7 +204,7 @@ class Reads:
         while found_before < (found_now := len(self._classes) + len(self._functions)):
             found_before = found_now
             self._read_classes()
-            self._settle_defaults()
+            self._read_functions()
         self._check_functions(code for code, _ in execution.codes.values())
         self._watched = self._to_watch()
 
@@ -201,7 +217,7 @@ class Reads:
             if (id(space), name) in seen:
                 continue
             seen.add((id(space), name))
-            self._entries[id(space), name] = space.get, name, space.get(name)
+            self._read(space, name)
             value = space[name] if name in space else vars(builtins).get(name)
             if isinstance(value, ModuleType):
                 attributes = sorted(found.names & vars(value).keys())
@@ -212,15 +228,21 @@ class Reads:
                 self._take(value)
 
     def _read_classes(self) -> None:
-        """Read what the code that ran may find in classes, and in those that are found there."""
+        """Read what the code that ran may find in classes, and in those that are found there.
+
+        What it finds there by names that it computes is read too, in the classes of users.
+        """
         read = set[type]()
         while left := self._classes.keys() - read:
             read |= left
             for each in left:
+                is_own = each.__module__.startswith(OWN_PACKAGE)
                 for name, value in list(vars(each).items()):
                     functions = _functions_of(value)
-                    if name in self._names or any(id(function.__code__) in self._executed for function in functions):
+                    is_read = name in self._names or any(id(each.__code__) in self._executed for each in functions)
+                    if is_read or not is_own:
                         self._entries[id(each), name] = vars(each).get, name, value
+                    if is_read:
                         for function in functions:
                             self._take(function)
                         if not functions and not isinstance(value, DESCRIPTORS):
@@ -236,7 +258,8 @@ class Reads:
         for part in contents(value):
             if isinstance(part, FunctionType):
                 self._functions[id(part)] = part
-            classes = (part if isinstance(part, type) else type(part)).__mro__
+            metaclass_or_class: type[Any] = type(part)
+            classes = (*(part.__mro__ if isinstance(part, type) else ()), *metaclass_or_class.__mro__)
             # what type(...) makes of an abstract class belongs to "abc"
             self._classes |= {
                 each: None for each in classes if is_examined(each.__module__) or each.__module__ == "abc"
@@ -254,17 +277,29 @@ class Reads:
             if id(code) not in known:
                 raise TraceError(f"{code.co_qualname}: a function that is no attribute of a layer, class or module")
 
-    def _settle_defaults(self) -> None:
+    def _read_functions(self) -> None:
+        """Read the default values of functions that ran, and attributes that may be read of any function."""
+        for function in list(self._functions.values()):
+            for name in sorted(self._names & vars(function).keys()):
+                self._read(vars(function), name)
+                self._settle(vars(function)[name], function.__qualname__, f"its attribute '{name}'")
         for function in self._executed_functions():
-            for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+            by_name = function.__kwdefaults__ or {}
+            for name in by_name:
+                self._read(by_name, name)
+            for value in (*(function.__defaults__ or ()), *by_name.values()):
                 self._settle(value, function.__qualname__, "a default value")
+
+    def _read(self, namespace: Any, name: str) -> None:
+        self._entries[id(namespace), name] = namespace.get, name, namespace.get(name)
 
     def _executed_functions(self) -> list[FunctionType]:
         return [each for each in self._functions.values() if id(each.__code__) in self._executed]
 
     def _to_watch(self) -> Watched:
         getters, names, values = zip(*self._entries.values(), strict=True) if self._entries else ((), (), ())
-        namespaces, functions = tuple(map(vars, self._classes)), tuple(self._executed_functions())
+        namespaces = tuple(map(vars, (*self._classes, *self._functions.values())))
+        functions = tuple(self._executed_functions())
         sizes = tuple(map(len, namespaces))
         return Watched(getters, names, values, namespaces, sizes, functions, tuple(_behaviours(functions)))
 

@@ -159,8 +159,8 @@ class Reader:
                 return reason
         if network.output.biases is None:
             return "the kernels need biases in the output layer"
-        if network.theta.values.dtype != np.float32:
-            return f"the kernels compute in float32, not in {network.theta.values.dtype}"
+        if network.theta.dtype != np.float32:
+            return f"the kernels compute in float32, not in {network.theta.dtype}"
         if c.depth // c.heads % 8:
             return f"the kernels need heads whose width is a multiple of 8, not {c.depth // c.heads}"
         if c.epsilon == 0:

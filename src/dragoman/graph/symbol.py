@@ -96,7 +96,7 @@ class Symbol(Tensor):
     origin  of an index array: (function, arrays) that it is computed from
     """
 
-    __slots__ = ("dtype", "name", "origin", "recorder", "sizes")
+    __slots__ = ("kind", "name", "origin", "recorder", "sizes")
     node: Any
 
     def __init__(
@@ -109,7 +109,7 @@ class Symbol(Tensor):
         index: int = 0,
         origin: tuple[Any, ...] = (),
     ) -> None:
-        self.recorder, self.name, self.sizes, self.dtype = recorder, name, shape, np.dtype(dtype)
+        self.recorder, self.name, self.sizes, self.kind = recorder, name, shape, np.dtype(dtype)
         self.node, self.index, self.origin = node, index, origin
 
     @property
@@ -119,6 +119,11 @@ class Symbol(Tensor):
     @property
     def shape(self) -> tuple[Any, ...]:
         return self.sizes
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        found: np.dtype[Any] = self.kind
+        return found
 
     @property
     def ndim(self) -> int:

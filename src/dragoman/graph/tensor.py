@@ -86,6 +86,11 @@ class Tensor:
     def shape(self) -> tuple[int, ...]:
         return self.value.shape
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        found: np.dtype[Any] = self.value.dtype
+        return found
+
     def __float__(self) -> float:
         return float(self.value)
 
@@ -130,6 +135,9 @@ class Tensor:
         return _operators().negative(self)
 
 
+_value: Any = vars(Tensor)["value"]
+
+
 class Version:
     """Counts the changes of a bound network besides the values of its parameters: what was read before is out of date.
 
@@ -155,6 +163,17 @@ class Parameter(Tensor):
     """
 
     __slots__ = ("frozen", "parts", "slot", "version")
+
+    if not TYPE_CHECKING:
+
+        @property
+        def value(self) -> Array:
+            """Its array. A function, so that a trace can note who reads what training changes."""
+            return _value.__get__(self)
+
+        @value.setter
+        def value(self, value: Array) -> None:
+            _value.__set__(self, value)
 
     def __init__(self, value: Array, parts: tuple[str, ...] = ()) -> None:
         self.version: Version | None = None
@@ -220,7 +239,7 @@ class Parameter(Tensor):
 
 def replace_value(tensor: Tensor, value: Array) -> None:
     """Let a tensor hold another array for a while, also a parameter of a bound network (gradient checks)."""
-    vars(Tensor)["value"].__set__(tensor, value)
+    _value.__set__(tensor, value)
 
 
 Value: TypeAlias = Tensor | Array

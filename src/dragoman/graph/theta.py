@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -25,15 +26,30 @@ class Theta:
         dtypes = {parameter.value.dtype for parameter in self.parameters} or {np.dtype(np.float32)}
         if len(dtypes) > 1:
             raise ShapeError(f"the parameters of a network share one type, got {', '.join(map(str, dtypes))}")
-        self.values: Array = np.empty(total, dtypes.pop())
+        self._values: Array = np.empty(total, dtypes.pop())
         self.version = Version()
         start = 0
         for parameter in self.parameters:
             parameter.bind(start, self.values, self.version)
             start += parameter.value.size
 
+    @property
+    def values(self) -> Array:
+        """The vector. A function, so that a trace can note who reads what training changes."""
+        return self._values
+
+    @values.setter
+    def values(self, values: Array) -> None:
+        if values is not self._values:
+            self.assign(values)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        found: np.dtype[Any] = self._values.dtype
+        return found
+
     def __len__(self) -> int:
-        return self.values.size
+        return self._values.size
 
     def assign(self, values: Array) -> None:
         """Copy a flat vector into the parameters."""

@@ -200,13 +200,13 @@ class RowEmbedding(Positioned):
 
     def __call__(self, rows: Value, positions: Array, run: ForwardContext, first_row: int = 0) -> Value:
         """rows [N, inputs], positions [N] -> [N, d]"""
-        weights = value_of(self.weights)
+        inputs = self.weights.shape[0]
         if len(rows.shape) == 1 and rows.shape[0] == 0:
-            rows = np.zeros((0, len(weights)))  # a batch of empty sequences does not know the width of its rows
-        if len(rows.shape) != 2 or rows.shape[1] != len(weights):
-            raise ShapeError(f"expected rows of {len(weights)} real numbers, got an array of shape {rows.shape}")
+            rows = np.zeros((0, inputs))  # a batch of empty sequences does not know the width of its rows
+        if len(rows.shape) != 2 or rows.shape[1] != inputs:
+            raise ShapeError(f"expected rows of {inputs} real numbers, got an array of shape {rows.shape}")
         if isinstance(rows, np.ndarray) and rows.dtype.kind != "c":
-            rows = rows.astype(weights.real.dtype, copy=False)
+            rows = rows.astype(np.empty(0, self.weights.dtype).real.dtype, copy=False)
         return self._place(linear(rows, self.weights, self.biases), positions, run, first_row)
 
 

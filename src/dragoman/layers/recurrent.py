@@ -78,7 +78,7 @@ class Cell(Layer):
 
     def begin(self, count: int) -> State:
         """Return a zero state for this many sequences."""
-        kind = value_of(self.weights).dtype
+        kind = self.weights.dtype
         return tuple(np.zeros((count, self.units), kind) for _ in range(2 if self.kind == "lstm" else 1))
 
     def step(self, inputs: Value, state: State) -> State:

@@ -89,7 +89,7 @@ class Convolutional(EncodingNetwork):
 
     def _read(self, batch: Batch, run: ForwardContext) -> tuple[Value, Value]:
         c = self.configuration
-        maps = self.stack(standardize_images(batch, c, self.theta.values.dtype))
+        maps = self.stack(standardize_images(batch, c, self.theta.dtype))
         rows = reshape(maps, shape=(len(batch) * c.grid[0] * c.grid[1], 2 * c.filters))
         flat = reshape(maps, shape=(len(batch), c.flat))
         flat = drop(flat, dropout=run.dropout(c.dropout, self.sites[0], batch.first_sequence))

@@ -83,7 +83,7 @@ class TwoLayerNetwork(Network):
         if (batch.lengths != n).any():
             raise ShapeError(f"every sample must have {n} rows, got lengths {batch.lengths}")
         biases = embed(transpose(self.B1, axes=(1, 0)), labels=batch.positions)
-        a1 = add(linear(standardize_samples(batch, self.theta.values.dtype), self.W1, transposed=True), biases)
+        a1 = add(linear(standardize_samples(batch, self.theta.dtype), self.W1, transposed=True), biases)
         h1 = activate(a1, activation="relu")
         by_unit = transpose(reshape(h1, shape=(len(batch), n, d)), axes=(0, 2, 1))
         flat = reshape(by_unit, shape=(len(batch), d * n))
@@ -128,7 +128,7 @@ class ClassTokenEncoder(Network):
 
     def __call__(self, batch: Batch, run: ForwardContext | None = None) -> Value:
         """Logits z [B, K], read from the class token's row alone"""
-        h1 = linear(standardize_samples(batch, self.theta.values.dtype), self.W1)
+        h1 = linear(standardize_samples(batch, self.theta.dtype), self.W1)
         rows = append_row(h1, self.class_token, offsets=batch.offsets)
         qkv = linear(rows, self.W_qkv)
         attended = attend_self(qkv, offsets=appended_offsets(batch.offsets), heads=1, scaled=False)

@@ -97,7 +97,7 @@ class Encoder(StepwiseEncoder):
         """The state of a causal encoder before it reads; of the batch only its size counts."""
         if not self.configuration.causal:
             raise ConfigurationError("an encoder that looks in both directions cannot read row by row; use causal=True")
-        caches = (KVCache.empty(len(batch), self.configuration.depth, self.theta.values.dtype) for _ in self.blocks)
+        caches = (KVCache.empty(len(batch), self.configuration.depth, self.theta.dtype) for _ in self.blocks)
         return LanguageModelState(tuple(caches), 0)
 
     def step(self, state: LanguageModelState, rows: Array) -> tuple[Array, LanguageModelState]:

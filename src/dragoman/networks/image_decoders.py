@@ -118,7 +118,7 @@ class PatchTransformer(TransformerDecoder):
 
     def _encode(self, source: Batch, run: ForwardContext) -> tuple[Value, Packed]:
         c = self.configuration
-        rows = patch_batch(source, c, c.patch_size, self.theta.values.dtype)
+        rows = patch_batch(source, c, c.patch_size, self.theta.dtype)
         stream = Stream(self.patch_embedding(rows.labels, rows.positions, run, rows.first_row))
         for block in self.encoder:
             stream = block(stream, rows, run)
@@ -205,7 +205,7 @@ class ConvolutionalDecoder(RecurrentDecoder):
 
     def _encode(self, source: Batch, run: ForwardContext) -> tuple[Value, list[State]]:
         c = self.configuration
-        x = self.encoder(standardize_images(source, c, self.theta.values.dtype))
+        x = self.encoder(standardize_images(source, c, self.theta.dtype))
         x = reshape(x, shape=(len(source), c.flat))
         vectors, parts = [perceptron(x) for perceptron in self.first_state], c.states // c.layers
         return x, [tuple(vectors[i : i + parts]) for i in range(0, c.states, parts)]

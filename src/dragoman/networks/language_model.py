@@ -92,7 +92,7 @@ class LanguageModel(Network):
 
     def encode(self, batch: Batch) -> LanguageModelState:
         """The state before anything is written; of the batch only its size counts."""
-        caches = (KVCache.empty(len(batch), self.configuration.depth, self.theta.values.dtype) for _ in self.blocks)
+        caches = (KVCache.empty(len(batch), self.configuration.depth, self.theta.dtype) for _ in self.blocks)
         return LanguageModelState(tuple(caches), 0)
 
     def step(self, state: LanguageModelState, labels: Array) -> tuple[Array, LanguageModelState]:

@@ -139,7 +139,7 @@ class RecurrentNetwork(Network):
 
     def rows(self, batch: Batch) -> Array:
         """x [N, p]: the rows themselves, or the unit vectors of labels."""
-        c, kind = self.configuration, self.theta.values.dtype
+        c, kind = self.configuration, self.theta.dtype
         if batch.labels.ndim == 1:
             check_labels("RecurrentNetwork", batch.labels, c.inputs)
             return self._unit(batch.labels, kind)
@@ -163,7 +163,7 @@ class RecurrentNetwork(Network):
 
     def step(self, state: RecurrentNetworkState, labels: Array) -> tuple[Array, RecurrentNetworkState]:
         """Return the outputs [B, q] after reading one more label of each sequence, and the next state."""
-        return self._advance(state, self._unit(labels, self.theta.values.dtype))
+        return self._advance(state, self._unit(labels, self.theta.dtype))
 
     def _advance(self, state: RecurrentNetworkState, x: Array) -> tuple[Array, RecurrentNetworkState]:
         plain = self.plain

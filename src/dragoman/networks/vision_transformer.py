@@ -76,7 +76,7 @@ class VisionTransformer(Encoder):
     def tokens(self, batch: Batch) -> Batch:
         """The batch of patches of a batch of images."""
         c = self.configuration
-        return patch_batch(batch, c, c.patch, self.theta.values.dtype)
+        return patch_batch(batch, c, c.patch, self.theta.dtype)
 
     def _read(self, batch: Batch, run: ForwardContext) -> tuple[Value, Value]:
         return super()._read(self.tokens(batch), run)
