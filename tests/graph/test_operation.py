@@ -252,11 +252,16 @@ def test_a_kernel_is_compared_once_for_each_kind_of_call(softcap_kernel):
     softcap_kernel(softcap_by(value=lambda y: calls.append(y.dtype) or y, covers=lambda x: x.ndim == 1))
     softcap(X, X)
     assert len(calls) == 2
-    softcap(X[:3], X[:3])
+    softcap(X[:4], X[:4])
     assert len(calls) == 3
     softcap(X[None], X[None])  # not covered
     assert len(calls) == 3
-    for more in (lambda: softcap(X.astype(np.float32), X.astype(np.float32)), lambda: softcap(X, X, cap=3.0)):
+    for more in (
+        lambda: softcap(X.astype(np.float32), X.astype(np.float32)),
+        lambda: softcap(X, X, cap=3.0),
+        lambda: softcap(X[:3], X[:3]),  # half as many rows
+        lambda: softcap(X[::2], X[::2]),
+    ):
         before = len(calls)
         more()
         more()
@@ -271,6 +276,30 @@ def test_an_error_in_one_kind_of_call_is_found_after_others_agreed(softcap_kerne
     softcap(X, X, cap=2.0)
     with pytest.warns(DragomanWarning, match="differs by"):
         np.testing.assert_array_equal(softcap(X, X, cap=1.0), softcap.definition(X, X, cap=1.0)[0])
+
+
+@pytest.mark.parametrize("shape", [(40, 3), (2, 33)], ids=["rows", "columns"])
+def test_an_error_for_some_shapes_is_found(softcap_kernel, shape):
+    def blocked(x, bias, *, cap=2.0):
+        y, backward = softcap.definition(x, bias, cap=cap)
+        y[32:], y[:, 32:] = 0, 0
+        return y, backward
+
+    softcap_kernel(blocked)
+    softcap(np.ones((2, 3)), np.ones((2, 3)))
+    with pytest.warns(DragomanWarning, match="differs by"):
+        softcap(np.ones(shape), np.ones(shape))
+
+
+def test_an_error_for_arrays_that_are_not_contiguous_is_found(softcap_kernel):
+    def contiguous(x, bias, *, cap=2.0):
+        side_by_side = np.lib.stride_tricks.as_strided(x, strides=(*x.strides[:-1], x.itemsize))
+        return softcap.definition(side_by_side, bias, cap=cap)
+
+    softcap_kernel(contiguous)
+    softcap(X, X)
+    with pytest.warns(DragomanWarning, match="differs by"):
+        softcap(X[::2], X[:4])
 
 
 def test_empty_arrays_verify_nothing(softcap_kernel):

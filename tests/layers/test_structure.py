@@ -317,3 +317,27 @@ def test_gradient_check_compares_the_parameters_that_the_graph_reached() -> None
     with pytest.raises(GradientError, match=r"InSet computes with a parameter of shape \(4, 4\) .* does not find"):
         gradient_check(InSet(), X)
     gradient_check(lambda x: InSet()(x), X).require()  # a function has no parameters of its own
+
+
+HIDDEN = table(1)
+
+
+@pytest.mark.parametrize(
+    ("structure", "compute"),
+    [
+        ((), lambda structure, x: linear(x, HIDDEN)),
+        ({table(1): "a key"}, lambda structure, x: linear(x, next(iter(structure)))),
+        ((), lambda structure, x, weights=HIDDEN: linear(x, weights)),
+    ],
+    ids=["global", "key", "default value"],
+)
+def test_a_training_refuses_parameters_of_no_network(structure: Any, compute: Any) -> None:
+    """Also those that stand where nobody looks for any."""
+    network = Branches(structure, compute)
+    with pytest.raises(GraphError, match=r"computes with Parameter\(shape=\(4, 4\).* which belongs to no network"):
+        LossIndex(MeanSquaredError()).differentiate(network, ROWS)
+
+
+def test_a_parameter_of_no_network_may_be_frozen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(HIDDEN, "frozen", True)
+    LossIndex(MeanSquaredError()).differentiate(Branches((), lambda structure, x: linear(x, HIDDEN)), ROWS)

@@ -9,7 +9,8 @@ from contextlib import AbstractContextManager, nullcontext
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
-from dragoman.graph.tensor import Array, DeferredGradient, Tensor
+from dragoman.errors import GraphError
+from dragoman.graph.tensor import Array, DeferredGradient, Parameter, Tensor
 
 ENOUGH = 8 << 20  # bytes of derivatives that may wait to be written
 SMALL = 1 << 11  # elements; smaller parameters are written at the end
@@ -137,6 +138,11 @@ class GradientReducer:
 
     def push(self, number: int, parameter: Tensor, delta: Array | DeferredGradient) -> None:
         place = self._places.get(id(parameter))
+        if place is None and isinstance(parameter, Parameter) and parameter.slot is None:
+            raise GraphError(
+                f"the network computes with {parameter!r}, which belongs to no network, so nothing would train it; "
+                "keep layers and parameters in attributes, lists, tuples or dictionaries, or set its `frozen`"
+            )
         if place is None:
             return  # its gradient is not asked for
         if place.small:
