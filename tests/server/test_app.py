@@ -153,6 +153,21 @@ def test_wrong_keys_count_against_their_address_alone(path: str) -> None:
     assert send(app, "GET", "/health", "1.1.1.1").status_code == 200
 
 
+def test_wrong_keys_that_come_together_are_all_counted() -> None:
+    """All of them are let in before the first one is found to be wrong; the address waits the longer afterwards."""
+    app = create_app(FakeBackend(), ServerSettings(keys=frozenset(["right"])))
+
+    async def guess() -> list[httpx.Response]:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
+            guesses = (client.post("/detect", json={"q": "a", "api_key": f"{number}"}) for number in range(100))
+            return [*await asyncio.gather(*guesses), await client.post("/detect", json={"q": "a", "api_key": "right"})]
+
+    *guesses, after = asyncio.run(guess())
+    assert {answer.status_code for answer in guesses} == {403}
+    assert after.status_code == 429
+    assert int(after.headers["retry-after"]) > 500
+
+
 @pytest.mark.parametrize("path", ["/languages", "/v1/models", "/frontend/settings", "/readyz", "/health"])
 def test_while_models_load_the_answer_is_503(path: str) -> None:
     app = create_app(WorkerPool({}, ServerSettings(), {}), ServerSettings())

@@ -186,9 +186,9 @@ def test_one_address_may_send_so_many_requests_a_minute() -> None:
 def test_addresses_are_forgotten_before_they_fill_the_memory() -> None:
     rates = Rates(1)
     for number in range(20_000):
-        rates.take(str(number))
+        rates.count(str(number))
     assert len(rates._left) <= 10_000
-    assert rates.take("19999")
+    assert rates.wait("19999")
 
 
 def test_the_log_holds_no_text_unless_asked(caplog: pytest.LogCaptureFixture) -> None:

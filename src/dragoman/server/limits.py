@@ -70,13 +70,15 @@ class Limits:
         finally:
             self._buffered -= buffered
             if scope.get(WRONG_KEY):
-                self._guesses.take(address)
+                self._guesses.count(address)
             self._note(method, scope, answer.status, time.monotonic() - started, body)
 
     def _check_rates(self, scope: Scope, address: str, headers: dict[bytes, bytes]) -> None:
         """Refuse too many requests that make work (not files of the page, nor probes), and too many wrong keys."""
-        if scope["method"] == "POST" and (wait := self._rates.take(address)):
-            raise TooMany(f"Slowdown: {self._settings.rate} per 1 minute", retry_after=wait)
+        if scope["method"] == "POST":
+            if wait := self._rates.wait(address):
+                raise TooMany(f"Slowdown: {self._settings.rate} per 1 minute", retry_after=wait)
+            self._rates.count(address)
         may_have_key = scope["method"] == "POST" or b"authorization" in headers or scope["query_string"]
         if may_have_key and (wait := self._guesses.wait(address)):
             raise TooMany("too many wrong API keys from this address; try again later", retry_after=wait)
@@ -116,16 +118,15 @@ class Rates:
             return 0
         return max(1, round((1 - left) * 60 / self._rate))
 
-    def take(self, address: str) -> int:
-        """Count a request; seconds that it came too early."""
+    def count(self, address: str) -> None:
+        """Count a request. Those that came at the same time, before one of them was counted, are waited for too."""
         if self._rate is None:
-            return 0
-        wait, left = self.wait(address), self._now(address)
+            return
+        left = self._now(address)
         self._left.pop(address, None)
-        self._left[address] = (max(0.0, left - 1), time.monotonic())
+        self._left[address] = (left - 1, time.monotonic())
         if len(self._left) > ADDRESSES:
             self._left.popitem(last=False)
-        return wait
 
     def _now(self, address: str) -> float:
         assert self._rate is not None
