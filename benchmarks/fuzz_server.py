@@ -10,8 +10,8 @@ Prints the counts by kind and status, the longest times, and the memory of all p
 
     python -m benchmarks.fuzz_server --attacked 20 MODEL
 
-measures instead how long healthy requests take: for each of the attacks, so many seconds without others and then as many
-beside it. The attacks are texts that once held up a worker, sent by clients that leave before they are answered.
+measures instead how long healthy requests take: for each of the attacks, so many seconds without others and then as
+many beside it. The attacks are texts that once held up a worker, sent by clients that leave before they are answered.
 """
 
 from __future__ import annotations

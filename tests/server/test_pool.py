@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from dragoman.server.errors import Unavailable
 from dragoman.server.pool import WorkerPool
 from dragoman.server.settings import ServerSettings
 
+LONGEST = 300  # seconds until what is waited for will not happen, on however busy a machine
 WORKER = """#!{python}
 import os, sys, threading, time
 from pathlib import Path
@@ -39,6 +41,9 @@ def live():
         time.sleep(0.02)
 
 
+if number == 2 and behaviour == "stops loading":
+    send({{"alive": True}})
+    time.sleep(600)
 send({{"ready": {{"models": [], "problems": [], "unchecked": []}}}})
 threading.Thread(target=live, daemon=True).start()
 while behaviour == "deaf":
@@ -71,7 +76,8 @@ class Pools:
         assert await workers.start() is None
         workers._infos = [ModelInfo("model", "classification")]
         try:
-            return await use(workers)
+            async with asyncio.timeout(LONGEST):
+                return await use(workers)
         finally:
             await workers.stop()
 
@@ -82,34 +88,57 @@ def pools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pools:
     return Pools(tmp_path, monkeypatch)
 
 
-async def asked(workers: WorkerPool, tries: int = 100) -> int | None:
-    """The number of the worker that answers; None if nobody does."""
-    for _ in range(tries):
-        try:
+async def asked(workers: WorkerPool) -> int:
+    """The number of the worker that answers."""
+    while True:
+        with suppress(Unavailable):
             return int((await workers.run("predict", "", {}))["number"])
-        except Unavailable:
-            await asyncio.sleep(0.05)
-    return None
+        await asyncio.sleep(0.05)
 
 
-async def asked_again(workers: WorkerPool, tries: int = 100) -> int | None:
+async def asked_in_vain(workers: WorkerPool) -> None:
     with pytest.raises(Unavailable, match=r"took longer than 0.3 s"):
         await workers.run("predict", "", {})
-    return await asked(workers, tries)
+
+
+async def met(condition: Callable[[], Any]) -> None:
+    while not condition():
+        await asyncio.sleep(0.01)
+
+
+def pid_of_worker(workers: WorkerPool) -> int:
+    (worker,) = workers._workers
+    assert worker.pid is not None
+    return worker.pid
 
 
 def test_a_worker_that_hangs_is_killed_and_replaced(
     pools: Pools, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(process, "LATE", 0.3)
-    assert pools.run("hangs", asked_again) == 2
-    assert "hangs: it has not given up a job 0.3 s after its time was over" in caplog.text
+
+    async def hung(workers: WorkerPool) -> int:
+        await asked_in_vain(workers)
+        await met(lambda: "hangs: it has not given up a job" in caplog.text)
+        monkeypatch.setattr(process, "LATE", 10**6)
+        return await asked(workers)
+
+    assert pools.run("hangs", hung) >= 2
 
 
-def test_a_slow_worker_is_left_alone(pools: Pools, caplog: pytest.LogCaptureFixture) -> None:
-    assert pools.run("slow", lambda workers: asked_again(workers, 3)) is None
-    assert "hangs" not in caplog.text
-    assert pools.started.read_text() == "x"
+def test_a_slow_worker_is_left_alone(pools: Pools, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says that it has given up what nobody waits for, and is not taken for one that hangs."""
+    monkeypatch.setattr(process, "LATE", 10**6)
+
+    async def slow(workers: WorkerPool) -> None:
+        pid, (worker,) = pid_of_worker(workers), workers._workers
+        await asked_in_vain(workers)
+        await met(lambda: not worker._cancelled)
+        worker._kill_if_late(1)  # its time is over
+        await asked_in_vain(workers)
+        assert pid_of_worker(workers) == pid
+
+    pools.run("slow", slow)
 
 
 def test_a_stopped_worker_is_replaced_and_its_requests_are_answered(
@@ -117,14 +146,60 @@ def test_a_stopped_worker_is_replaced_and_its_requests_are_answered(
 ) -> None:
     monkeypatch.setattr(process, "BEAT", 0.1)
 
-    async def stopped(workers: WorkerPool) -> int | None:
-        (worker,) = workers._workers
-        assert worker.pid is not None
-        os.kill(worker.pid, signal.SIGSTOP)
-        return await asked(workers, 1)
+    async def stopped(workers: WorkerPool) -> int:
+        os.kill(pid_of_worker(workers), signal.SIGSTOP)
+        request = asyncio.create_task(workers.run("predict", "", {}))
+        await met(lambda: "no sign of life" in caplog.text)
+        monkeypatch.setattr(process, "SILENT", 10**6)
+        return int((await request)["number"])
 
-    assert pools.run("", stopped, timeout=60) >= 2
-    assert "no sign of life" in caplog.text
+    assert pools.run("", stopped, timeout=LONGEST) >= 2
+
+
+def test_with_no_worker_but_a_stopped_one_the_server_is_not_ready(
+    pools: Pools, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "BEAT", 0.1)
+    monkeypatch.setattr(process, "SILENT", 10**6)
+
+    async def stopped(workers: WorkerPool) -> None:
+        pid = pid_of_worker(workers)
+        await met(workers.ready)
+        os.kill(pid, signal.SIGSTOP)
+        await met(lambda: workers.status()["status"] == "starting")
+        assert (workers.ready(), workers.status()["workers"]) == (False, 0)
+        os.kill(pid, signal.SIGCONT)
+        await met(workers.ready)
+
+    pools.run("", stopped)
+
+
+def test_a_worker_that_stops_while_it_loads_models_is_replaced(
+    pools: Pools, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def killed(workers: WorkerPool) -> int:
+        os.kill(pid_of_worker(workers), signal.SIGKILL)
+        await met(lambda: pools.started.read_text() == "xx")
+        monkeypatch.setattr(process, "LOADING", 0)
+        await met(lambda: "no sign of life" in caplog.text)
+        monkeypatch.setattr(process, "LOADING", 10**6)
+        return await asked(workers)
+
+    assert pools.run("stops loading", killed, timeout=60) >= 3
+
+
+def test_reloads_that_fail_are_one_problem_until_one_works(pools: Pools, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def reloaded(workers: WorkerPool) -> list[list[str]]:
+        found, models = [], workers._models
+        for each in ({"model": Path("nowhere")}, {"model": Path("elsewhere")}, models):
+            workers._models = each
+            await workers.reload()
+            found.append(workers.status()["problems"])
+        return found
+
+    first, second, last = pools.run("", reloaded, timeout=60)
+    assert [len(first), len(second), last] == [1, 1, []]
+    assert "not reloaded: model cannot be read" in second[0]
 
 
 def test_requests_of_clients_that_left_do_not_stay_in_memory(pools: Pools) -> None:
@@ -141,7 +216,7 @@ def test_requests_of_clients_that_left_do_not_stay_in_memory(pools: Pools) -> No
         for job in jobs:
             job.cancel()
         await asyncio.gather(*jobs, return_exceptions=True)
-        assert worker.load == (False, 0)
+        assert not worker._jobs
         return int(pipe.get_write_buffer_size())
 
     assert pools.run("deaf", leave, timeout=60) < 2**21

@@ -46,6 +46,7 @@ class WorkerPool:
         self._infos: list[ModelInfo] = []
         self._problems: list[str] = []
         self._unchecked: list[str] = []  # models without golden answers
+        self._not_reloaded: str | None = None  # why not, if the last reload failed
         self._failure: str | None = None
         self._available = asyncio.Event()
         self._numbers = count(1)
@@ -63,10 +64,15 @@ class WorkerPool:
         return self._infos
 
     def ready(self) -> bool:
-        return any(worker.ready for worker in self._workers)
+        return self._live > 0
+
+    @property
+    def _live(self) -> int:
+        """Workers that would answer a request now."""
+        return sum(worker.ready and not worker.silent for worker in self._workers)
 
     def status(self) -> Payload:
-        live = sum(worker.ready for worker in self._workers)
+        live = self._live
         state = "stopping" if self._stopping else "ok" if live else "failed" if self._failure else "starting"
         return {
             "status": state,
@@ -78,7 +84,7 @@ class WorkerPool:
         }
 
     def _all_problems(self) -> list[str]:
-        return [*self._problems, *([self._failure] if self._failure else [])]
+        return [*self._problems, *filter(None, (self._not_reloaded, self._failure))]
 
     # Life
 
@@ -92,7 +98,7 @@ class WorkerPool:
         """Load the models as they are on disk now, and let new workers take over; why not, if that fails."""
         reason = await self._load()
         if reason is not None:
-            self._problems = [*self._problems, f"not reloaded: {named(reason, self._models)}"]
+            self._not_reloaded = f"not reloaded: {named(reason, self._models)}"
         return reason
 
     async def _load(self) -> str | None:
@@ -135,7 +141,7 @@ class WorkerPool:
     def _take_over(self, pinned: PinnedModels) -> None:
         """Tell clients what the new workers say of their models."""
         about = next(worker.about for worker in self._workers if worker.about)
-        self._failure = None
+        self._failure = self._not_reloaded = None
         self._infos = [ModelInfo(**{**info, "digest": pinned.digests[info["name"]]}) for info in about["models"]]
         self._problems, self._unchecked = about["problems"], about["unchecked"]
         for problem in self._problems:
@@ -160,7 +166,7 @@ class WorkerPool:
             worker.pinned.remove()
         if worker in self._workers and not self._stopping:
             self._workers.remove(worker)
-            if not self.ready():
+            if not self._workers:
                 self._available.clear()
             log.error("worker %s died and is replaced", worker.pid)
             task = asyncio.create_task(self._replace(worker.pinned))

@@ -14,6 +14,7 @@ from dragoman.server.pinning import PinnedModels
 
 BEAT = 1.0  # seconds between two looks at a worker, which sends a sign of life as often
 SILENT = 6  # looks in a row without a message after which a worker is killed
+LOADING = 60  # the same while it loads models: it may compile kernels, and do nothing else meanwhile
 DOUBTED = 2  # after which it gets no new jobs if there is another
 LATE = 5.0  # seconds after the time limit of a job in which a worker must have given it up
 TOGETHER = 2**16  # bytes of messages that go out in one write
@@ -66,9 +67,14 @@ class WorkerProcess(asyncio.SubprocessProtocol):
         return self.about is not None
 
     @property
+    def silent(self) -> bool:
+        """Whether it may be stopped, or dead without being noticed."""
+        return self._missed >= DOUBTED
+
+    @property
     def load(self) -> tuple[bool, int]:
         """Whether it is silent, and how many jobs it has: the least of several workers gets the next job."""
-        return self._missed >= DOUBTED, len(self._jobs)
+        return self.silent, len(self._jobs)
 
     @property
     def pid(self) -> int | None:
@@ -79,6 +85,7 @@ class WorkerProcess(asyncio.SubprocessProtocol):
         command = (sys.executable, "-m", "dragoman.server.worker", json.dumps({"models": models, **self._given}))
         loop = asyncio.get_running_loop()
         self._process, _ = await loop.subprocess_exec(lambda: self, *command, stderr=None)
+        loop.call_later(BEAT, self._look)
 
     # What the event loop calls
 
@@ -110,7 +117,6 @@ class WorkerProcess(asyncio.SubprocessProtocol):
         if "ready" in message:
             self.about = message["ready"]
             self.settled.set()
-            asyncio.get_running_loop().call_later(BEAT, self._look)
         elif "cancelled" in message:
             self._cancelled.discard(message["cancelled"])
         elif "failed" in message:
@@ -123,7 +129,7 @@ class WorkerProcess(asyncio.SubprocessProtocol):
         if self._gone.is_set():
             return
         self._missed += 1
-        if self._missed > SILENT:
+        if self._missed > (SILENT if self.ready else LOADING):
             self._kill("gives no sign of life")
         else:
             asyncio.get_running_loop().call_later(BEAT, self._look)

@@ -45,6 +45,7 @@ def main() -> None:
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints must not get between the messages
     send = Sender(out)
+    threading.Thread(target=send.beat, args=(threading.Event(),), daemon=True).start()
     let_threads_sleep()  # the front process needs the cores too
     try:
         models, about = load_models({name: Path(place) for name, place in given["models"].items()}, given)
@@ -54,7 +55,6 @@ def main() -> None:
         return
     send({"ready": about})
     send.flush()
-    threading.Thread(target=send.beat, args=(threading.Event(),), daemon=True).start()
     gc.collect()
     gc.freeze()  # searching all modules and models for garbage would take longer than a translation
     serve(Scheduler(models, answers(), send, given["sentences"], send.flush), Inbox(sys.stdin.fileno()))
