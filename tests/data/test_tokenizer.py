@@ -372,13 +372,26 @@ def test_a_damaged_file_is_refused(kind: Kind, tmp_path: Path) -> None:
         Tokenizer.load(path)
 
 
+def with_rule(tokenizer: Tokenizer, place: str, **rule: Any) -> Tokenizer:
+    """The tokenizer with a rule that a stranger may have written into its file."""
+    told = json.loads(tokenizer.to_json())
+    parts = next(value for value in told[place].values() if isinstance(value, list))
+    parts.insert(len(parts) if place == "decoder" else 0, {"pattern": {"Regex": "(a|a)*$"}, **rule})
+    return Tokenizer.from_json(json.dumps(told), Path("tokenizer.json"))
+
+
 def test_a_rule_that_makes_the_library_panic_is_an_error() -> None:
-    """Which no `except Exception` would notice: the file of a stranger may hold any rule."""
-    told = json.loads(trained("words").to_json())
-    rule = {"type": "Split", "pattern": {"Regex": "(a|a)*$"}, "behavior": "Isolated", "invert": False}
-    told["pre_tokenizer"]["pretokenizers"].insert(0, rule)
-    tokenizer = Tokenizer.from_json(json.dumps(told), Path("tokenizer.json"))
-    for use in (lambda: tokenizer.encode(["a" * 40 + "b"]), lambda: tokenizer.words("a" * 40 + "b")):
+    """Which no `except Exception` would notice."""
+    text, before = "a" * 40 + "b", Tokenizer.train(["ab"], "characters", spacing="kept")
+    (labels,) = before.encode([text])
+    split = with_rule(trained("words"), "pre_tokenizer", type="Split", behavior="Isolated", invert=False)
+    normalized = with_rule(before, "normalizer", type="Replace", content="")
+    written = with_rule(before, "decoder", type="Replace", content="")
+    uses = (
+        lambda: split.encode([text]), lambda: split.words(text), lambda: normalized.encode([text]),
+        lambda: normalized.words(text), lambda: written.decode([labels]),
+    )  # fmt: skip
+    for use in uses:
         with pytest.raises(FileFormatError, match=r"tokenizer fails on this text.*retry-limit"):
             use()
 

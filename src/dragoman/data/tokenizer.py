@@ -105,9 +105,9 @@ class Tokenizer:
 
     def encode(self, texts: Sequence[str]) -> list[Array]:
         """The labels of each text, without start and end: int32 arrays."""
-        if self._characters is not None:
-            return [self._encode_characters(text, self._characters) for text in texts]
         with _panics_explained():
+            if self._characters is not None:
+                return [self._encode_characters(text, self._characters) for text in texts]
             encodings = self.engine.encode_batch_fast(list(texts), add_special_tokens=False)
         return [np.array(encoding.ids, np.int32) for encoding in encodings]
 
@@ -154,7 +154,8 @@ class Tokenizer:
         texts = []
         for labels in sequences:
             runs = _split_at_unknowns([int(label) for label in labels])
-            texts.append(SHOWN_UNKNOWN.join(self.engine.decode(run, skip_special_tokens=False) for run in runs))
+            with _panics_explained():
+                texts.append(SHOWN_UNKNOWN.join(self.engine.decode(run, skip_special_tokens=False) for run in runs))
         return texts if self.keeps_spacing else [text.removeprefix(" ") for text in texts]
 
     def pieces(self, labels: Iterable[int]) -> list[str]:
