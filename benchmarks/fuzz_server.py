@@ -54,10 +54,13 @@ INTERFACE = [
 DOCUMENT = "<p>The <b>plant</b> in %s is <i>green</i> and {name} has 3 houses.</p>\n"
 ATTACKS: dict[str, dict[str, Any]] = {
     "3 kB of %a%": {"q": 1_000 * "%a%"},
+    "300 characters of %a%": {"q": 100 * "%a%"},
     "28 strings of an interface": {"q": INTERFACE, "format": "html"},
     "100 kB of http://a[": {"q": (11_000 * "http://a[")[:99_000]},
     "document of 16 kB": {"q": 16_000 // len(DOCUMENT) * DOCUMENT, "format": "html", "alternatives": 3},
     "sentence of 16 kB": {"q": 3_200 * "word "},
+    "16,000 brackets": {"q": 8_000 * "[" + 8_000 * "]", "format": "html"},
+    "word of 16 kB": {"q": 16_000 * "a", "alternatives": 3},
     "5,000 digits": {"q": "&#" + 5_000 * "1" + " the plant", "format": "html", "source": "auto"},
 }
 

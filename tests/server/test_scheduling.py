@@ -292,6 +292,19 @@ def test_short_texts_do_not_wait_for_long_ones_that_are_hard_to_take_apart(
     assert sum(seconds > 1 for seconds in waited) <= 10
 
 
+def test_short_texts_do_not_wait_for_one_with_many_protected_spans(
+    scheduler: Scheduler, sent: list[dict[str, Any]]
+) -> None:
+    """Their places are searched for span by span, so a text may be short and hard."""
+    scheduler.add(translate(1, "%a% hard " * 20))
+    scheduler.add(translate(2, "Open %s, please."))
+    scheduler.step()
+    assert scheduler.models["en-es"].batches[0] == ["Open %s, please."]
+    assert [message["id"] for message in sent] == [2]
+    run(scheduler)
+    assert [message["id"] for message in sent] == [2, 1]
+
+
 def test_a_text_whose_client_left_is_not_taken_apart(scheduler: Scheduler) -> None:
     began = scheduler.models["en-es"].clock.now
     scheduler.add(translate(1, "[" * SHORT + "!"))

@@ -15,7 +15,8 @@ from dragoman.server.errors import BadRequest, ServerError, places
 from dragoman.server.translation import CHARACTERS, TranslationRequest, take_together, translate_together
 
 BATCH = 64  # sentences that go through a network together
-SHORT = 300  # characters of a request that does not wait for longer ones
+SHORT = 300  # characters of a request that does not wait for longer ones ...
+PARTS = 12  # ... if it has so few units and protected spans: each of them takes time
 LATELY = 2.0  # seconds after the last short request in which long ones leave room for others
 HEAVY = 4  # times what short requests take: a longer piece of work on long ones is followed by a rest
 REST = 19  # times that piece
@@ -47,8 +48,8 @@ class Together:
 class Scheduler:
     """Runs jobs on the models of a worker. Nothing waits for more than a slice of each batch and one other job.
 
-    Short texts go first, in batches of their own. While there are some, long ones advance in slices that take about as
-    long as a batch of short ones, and are taken apart one at a time.
+    Short texts with few protected spans go first, in batches of their own. While there are some, others advance in
+    slices that take about as long as a batch of short ones, and long ones are taken apart one at a time.
 
     answers    what is done for each kind of job besides translation
     send       takes the messages to the front process
@@ -168,7 +169,7 @@ class Scheduler:
     def _take_apart(self, number: int, name: str, payload: Mapping[str, Any], short: bool) -> None:
         texts, form, alternatives = (payload[key] for key in ("texts", "format", "alternatives"))
         request = TranslationRequest(self.models[name], texts, form, alternatives, self.sentences)
-        self._translations.append(Waiting(number, name, request, short))
+        self._translations.append(Waiting(number, name, request, short and request.count_parts() <= PARTS))
 
     def _translate_short(self) -> None:
         """Translate short texts, and do a slice of those that were begun and take longer."""

@@ -46,6 +46,12 @@ class TranslationRequest:
             for unit in passage.units():
                 yield number, unit
 
+    def count_parts(self) -> int:
+        """Units and protected spans of all texts. Every unit is made for this: for short texts, that is little work."""
+        units = [] if self._next is None else [self._next, *self._units]
+        self._units = iter(units[1:])
+        return sum(1 + len(unit.masked.spans) for _, unit in units)
+
     @property
     def taken(self) -> bool:
         """Whether all units were taken."""
