@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import subprocess
 import time
@@ -10,8 +11,8 @@ from pathlib import Path
 
 from tests.cli.running import COMMAND, Run
 from tests.tasks.models import told_history
+from tests.waiting import wait_for
 
-LONGEST = 60.0  # seconds to the first checkpoint
 MINUTES = 0.0001  # between checkpoints
 
 
@@ -25,12 +26,7 @@ def assert_killed_and_resumed(
     whole, killed = place / "whole", place / "killed"
     given = ["train", *arguments, "--set", f"checkpoints.minutes={MINUTES}", "--out"]
     assert run(*given, whole).code == 0
-    process = subprocess.Popen([*COMMAND, *given, str(killed)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    end = time.monotonic() + LONGEST
-    while not (killed / "checkpoints/latest").exists() and time.monotonic() < end:
-        time.sleep(0.005)
-    process.send_signal(signal.SIGKILL)
-    assert process.wait() == -signal.SIGKILL, "it was still training"
+    wait_for(lambda: _is_killed([*COMMAND, *given, str(killed)], killed))
     done = run(*given, killed)
     assert done.code == 0, done.err
     assert "resuming from" in done.out + done.err
@@ -38,3 +34,15 @@ def assert_killed_and_resumed(
         assert (killed / name).read_bytes() == (whole / name).read_bytes(), name
     assert told_history(killed) == told_history(whole)
     return whole, killed
+
+
+def _is_killed(command: Sequence[str], place: Path) -> bool:
+    """Kill a training that has written a checkpoint, unless it has ended by then; if so, it must be started again."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while process.poll() is None and not (place / "checkpoints/latest").exists():
+        time.sleep(0.005)
+    process.kill()
+    if process.wait() == -signal.SIGKILL:
+        return True
+    shutil.rmtree(place)
+    return False

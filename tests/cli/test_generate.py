@@ -10,6 +10,7 @@ import pytest
 
 from tests.cli.running import Run, start
 from tests.tasks.language_model.conftest import SONG, TEXT, singer
+from tests.waiting import LONGEST
 
 __all__ = ["singer"]
 
@@ -81,7 +82,7 @@ def test_it_streams_and_ctrl_c_ends_it(singer: Path) -> None:
     assert process.stdout is not None
     beginning = process.stdout.read(20)  # long before it would be done
     process.send_signal(signal.SIGINT)
-    _, complaints = process.communicate(timeout=120)
+    _, complaints = process.communicate(timeout=LONGEST)
     assert beginning.startswith("bad")
     assert process.returncode == 128 + signal.SIGINT
     assert complaints.strip() == "dragoman: interrupted"

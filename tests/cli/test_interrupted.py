@@ -15,6 +15,7 @@ from dragoman import Translator
 from dragoman.errors import DataError
 from tests.cli.running import COMMAND, Run
 from tests.tasks.models import PAIRS
+from tests.waiting import LONGEST, wait_for
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals are those of Unix")
 TOLD = "dragoman: interrupted\n"
@@ -34,16 +35,14 @@ def started(*arguments: str | Path) -> subprocess.Popen[str]:
 
 def interrupt(process: subprocess.Popen[str]) -> tuple[int, str]:
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=LONGEST)
     return process.returncode, err
 
 
-def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
-    end = time.monotonic() + 60
-    while not path.exists():
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < end
-        time.sleep(0.02)
+def begun(path: Path, process: subprocess.Popen[str]) -> None:
+    """Wait until a command has made a file or a directory."""
+    wait_for(lambda: path.exists() or process.poll() is not None)
+    assert process.poll() is None, process.communicate()
 
 
 def many_texts(place: Path) -> Path:
@@ -55,8 +54,9 @@ def test_translate_leaves_the_old_file(undertrained: Path, tmp_path: Path) -> No
     out = tmp_path / "out.txt"
     out.write_text("before", encoding="utf-8")
     process = started("translate", undertrained, many_texts(tmp_path / "in.txt"), "--out", out)
-    wait_for(tmp_path / ".out.txt.part", process)
-    time.sleep(0.5)  # it translates by now
+    part = tmp_path / ".out.txt.part"
+    begun(part, process)
+    wait_for(lambda: part.stat().st_size)  # it translates by now
     assert interrupt(process) == (130, TOLD)
     assert out.read_text(encoding="utf-8") == "before"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in.txt", "out.txt"]
@@ -76,7 +76,7 @@ def test_evaluate_writes_no_report(undertrained: Path, tmp_path: Path) -> None:
     pairs = tmp_path / "pairs.tsv"
     pairs.write_text("".join(f"{source}\t{reference}\n" for source, reference in PAIRS * 100), encoding="utf-8")
     process = started("evaluate", undertrained, pairs, "--out", tmp_path / "report")
-    wait_for(tmp_path / "report", process)
+    begun(tmp_path / "report", process)
     time.sleep(0.5)
     assert interrupt(process) == (130, TOLD)
     assert list((tmp_path / "report").iterdir()) == []

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from tests.cli.test_train import resolved
 from tests.data.shard_files import write_jsonl, write_parquet
 from tests.data.test_parallel_preparation import digests
 from tests.tasks.models import PAIRS, pairs_file
+from tests.waiting import wait_for
 
 TINY = [
     *("--threads", "1", "--preset", "small", "--set", "stopping.steps=4", "--set", "optimizer.batch=32"),
@@ -96,7 +96,7 @@ def test_a_killed_preparation_leaves_nothing_that_looks_complete(tmp_path: Path,
     process.wait()
     assert not (tmp_path / "pairs").exists()
     assert run("train", tmp_path / "pairs", "--out", tmp_path / "model").code == 2
-    assert is_unread(writer), "the worker that reads is still there"
+    wait_for(lambda: is_unread(writer))  # the worker that reads ends too
     os.close(writer)
     (tmp_path / "last.jsonl").unlink()
     (tmp_path / "last.jsonl").write_text(json.dumps({"source": "Go.", "target": "Ve."}) + "\n", encoding="utf-8")
@@ -110,25 +110,20 @@ def test_a_killed_preparation_leaves_nothing_that_looks_complete(tmp_path: Path,
 
 def wait_for_reader(pipe: Path, process: subprocess.Popen[bytes]) -> int:
     """Open a pipe for writing as soon as somebody reads it."""
-    end = time.monotonic() + 60
-    while True:
-        try:
-            return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
-        except OSError:
-            assert process.poll() is None
-            assert time.monotonic() < end
-            time.sleep(0.02)
+
+    def opened() -> int:
+        assert process.poll() is None
+        return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+
+    return int(wait_for(opened, OSError))
 
 
-def is_unread(writer: int, seconds: float = 20.0) -> bool:
-    """Whether nobody reads a pipe any more, after some time."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        try:
-            os.write(writer, b" ")
-        except BrokenPipeError:
-            return True
-        time.sleep(0.01)
+def is_unread(writer: int) -> bool:
+    """Whether nobody reads a pipe any more."""
+    try:
+        os.write(writer, b" ")
+    except BrokenPipeError:
+        return True
     return False
 
 

@@ -25,6 +25,7 @@ from dragoman.tasks.training import locked
 from dragoman.tasks.translation.testing import save_testing
 from tests.cli.running import COMMAND, Run, dragoman, start
 from tests.tasks.models import PAIRS, WORD_PAIRS, pairs_file, told_history, write_pairs
+from tests.waiting import LONGEST
 
 SMALL = [
     *("--threads", "1"),
@@ -347,7 +348,7 @@ def interrupted(arguments: list[str], number: signal.Signals) -> tuple[int, str,
         assert line, process.communicate()[1]
         seen += line
     process.send_signal(number)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=LONGEST)
     return process.returncode, seen + out, err
 
 
@@ -415,7 +416,7 @@ def in_terminal(arguments: list[str], width: int, place: Path) -> str:
         while part := os.read(ours, 1 << 16):
             seen += part
     os.close(ours)
-    assert process.wait(timeout=60) == 0, seen.decode()
+    assert process.wait(timeout=LONGEST) == 0, seen.decode()
     return seen.decode()
 
 

@@ -17,6 +17,7 @@ from dragoman.errors import DataError
 from dragoman.tasks.translation.translator import DecodingOptions
 from tests.cli.running import COMMAND, Run, dragoman, start, text_stream
 from tests.tasks.models import PAIRS
+from tests.waiting import LONGEST
 
 LINES = [source for source, _ in PAIRS[::60]]
 TEXT = LINES[0]
@@ -92,10 +93,10 @@ def test_a_program_that_waits_for_each_answer_gets_it(
     for line in LINES[:3]:
         process.stdin.write(line + "\n")
         process.stdin.flush()
-        found.append(answers.get(timeout=60).rstrip("\n"))
+        found.append(answers.get(timeout=LONGEST).rstrip("\n"))
     process.stdin.close()
-    assert process.wait(timeout=60) == 0
-    listener.join(timeout=60)
+    assert process.wait(timeout=LONGEST) == 0
+    listener.join(timeout=LONGEST)
     assert answers.empty()
     assert process.stderr is not None
     assert process.stderr.read() == ""
@@ -143,7 +144,7 @@ def test_an_ending_is_no_bug(undertrained: Path, tmp_path: Path) -> None:
     process.stdout.close()
     told = process.stderr.read().decode()
     process.stderr.close()
-    process.wait(timeout=60)
+    process.wait(timeout=LONGEST)
     assert "Traceback" not in told
 
 

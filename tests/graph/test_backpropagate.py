@@ -15,6 +15,7 @@ from dragoman.errors import GraphError, ShapeError
 from dragoman.graph import Parameter, Tensor, Theta, backpropagate, gradient_check, operation
 from dragoman.operations import activate, add, attend, cross_entropy, embed, linear, mean_squared_error
 from tests.strategies import arrays, generators, sizes
+from tests.waiting import LONGEST
 
 
 @operation
@@ -340,7 +341,7 @@ def test_passes_are_recorded_in_pool_threads():
 
     def one_pass(rows):
         hidden = linear(rows, w, activation="tanh")
-        together.wait(timeout=10)  # all four are recorded before any is back-propagated
+        together.wait(timeout=LONGEST)  # all four are recorded before any is back-propagated
         return backpropagate(linear(hidden, w), theta, [np.ones_like(rows)])
 
     with ThreadPoolExecutor(4) as pool:

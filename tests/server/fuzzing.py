@@ -7,7 +7,7 @@ import socket
 import time
 from dataclasses import dataclass
 
-PATIENCE = 60.0  # seconds until an answer; more is a hang
+PATIENCE = 300.0  # seconds until an answer; more is a hang
 SOON = 0.05  # seconds that a client waits before it stops sending half a request
 END = b"\r\n\r\n"  # of a head
 HTML = (b"/", b"/docs")  # what is shown in a browser

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,8 +15,9 @@ from typing import Any
 
 import httpx
 
+from tests.waiting import LONGEST, wait_for
+
 STOP = 10  # seconds until one that does not end is killed
-START = 300  # seconds in which a server is ready, on a busy machine that compiles kernels first
 
 
 class Served:
@@ -25,7 +25,7 @@ class Served:
 
     def __init__(self, process: subprocess.Popen[str], lines: list[str], url: str) -> None:
         self.process, self.lines, self.url = process, lines, url
-        self.client = httpx.Client(base_url=url, timeout=60)
+        self.client = httpx.Client(base_url=url, timeout=LONGEST)
 
     def translate(self, q: Any, **fields: Any) -> httpx.Response:
         return self.client.post("/translate", json={"q": q, "source": "en", "target": "es", **fields})
@@ -81,11 +81,10 @@ def _read(process: subprocess.Popen[str], lines: list[str]) -> None:
 
 
 def _address(process: subprocess.Popen[str], lines: list[str]) -> str:
-    until = time.monotonic() + START
-    while time.monotonic() < until:
-        if found := re.search(r" at (http://\S+)", " ".join("".join(lines).split())):
-            return found[1]
-        if process.poll() is not None:
-            break
-        time.sleep(0.05)
-    raise AssertionError(f"the server did not start: {''.join(lines)}")
+    def place() -> re.Match[str] | None:
+        return re.search(r" at (http://\S+)", " ".join("".join(lines).split()))
+
+    wait_for(lambda: place() or process.poll() is not None)
+    found = place()
+    assert found, f"the server did not start: {''.join(lines)}"
+    return found[1]

@@ -7,7 +7,6 @@ import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -17,6 +16,7 @@ from tests.server.hostile import LARGE, large_message, messages
 from tests.server.hostile.http import POST, RAW, request
 from tests.server.serving import Served, served
 from tests.tasks import models
+from tests.waiting import LONGEST, wait_for
 
 PEAK = 700  # megabytes that a process may need for a while, for requests of at most 8
 LONG, DOCUMENTS = "red house red house. " * 2000, 10  # take a worker some seconds together
@@ -76,7 +76,7 @@ def test_a_smuggled_request_is_not_answered(address: tuple[str, int]) -> None:
     """Of two lengths a proxy may believe the other one: then the rest would be the next stranger's request."""
     rest = b"GET /languages HTTP/1.1\r\nHost: localhost\r\n\r\n"
     raw = POST + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + rest
-    with socket.create_connection(address, 30) as connection:
+    with socket.create_connection(address, LONGEST) as connection:
         connection.sendall(raw)
         answer = b"".join(iter(lambda: connection.recv(2**16), b""))
     assert answer.startswith(b"HTTP/1.1 400 ")
@@ -93,12 +93,12 @@ def test_clients_that_leave_take_their_documents_along(server: Served, address: 
     connections = [socket.create_connection(address) for _ in range(DOCUMENTS)]
     for connection in connections:
         connection.sendall(request("/translate", body))
-    _wait(lambda: _waiting(server) == DOCUMENTS)
+    wait_for(lambda: _waiting(server) == DOCUMENTS)
     began = _processor_seconds(worker)
     for connection in connections:
         connection.close()
-    _wait(lambda: _waiting(server) == 0)
-    _wait(lambda: _idle(worker))
+    wait_for(lambda: _waiting(server) == 0)
+    wait_for(lambda: _idle(worker))
     assert _processor_seconds(worker) - began < one * DOCUMENTS / 2
 
 
@@ -115,10 +115,3 @@ def _waiting(server: Served) -> int:
 def _processor_seconds(pid: int) -> float:
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / 100
-
-
-def _wait(condition: Any, seconds: float = 90) -> None:
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until, "it did not happen in time"
-        time.sleep(0.02)

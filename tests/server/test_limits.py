@@ -17,7 +17,8 @@ from dragoman.server.limits import Limits, Rates
 from dragoman.server.settings import ServerSettings, read_keys
 
 Headers = Sequence[tuple[bytes, bytes]]
-SETTINGS = ServerSettings(body_bytes=100, slow=0.2, buffered_bytes=150)
+SETTINGS = ServerSettings(body_bytes=100, buffered_bytes=150)
+IMPATIENT = replace(SETTINGS, slow=0.2)  # for tests of requests that never arrive
 
 
 async def echo(scope: Any, receive: Any, send: Any) -> None:
@@ -97,7 +98,7 @@ def test_some_requests_are_refused_by_their_headers(headers: Headers, status: in
 
 
 def test_a_request_that_trickles_in_is_given_up() -> None:
-    status, _, body = request(Limits(echo, SETTINGS), parts(*[b"x"] * 20, pause=0.05))
+    status, _, body = request(Limits(echo, IMPATIENT), parts(*[b"x"] * 20, pause=0.05))
     assert status == 408
     assert "did not arrive within 0.2 s" in json.loads(body)["error"]
 
@@ -230,4 +231,4 @@ def test_a_client_that_does_not_read_its_error_is_left_alone() -> None:
         await asyncio.sleep(3600)
 
     scope = {"type": "http", "method": "POST", "path": "/x", "query_string": b"", "headers": []}
-    asyncio.run(Limits(echo, SETTINGS)(scope, parts(101 * b"x"), stuck))
+    asyncio.run(Limits(echo, IMPATIENT)(scope, parts(101 * b"x"), stuck))

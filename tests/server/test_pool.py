@@ -18,8 +18,8 @@ from dragoman.server.backend import ModelInfo
 from dragoman.server.errors import Unavailable
 from dragoman.server.pool import WorkerPool
 from dragoman.server.settings import ServerSettings
+from tests.waiting import LONGEST
 
-LONGEST = 300  # seconds until what is waited for will not happen, on however busy a machine
 WORKER = """#!{python}
 import os, sys, threading, time
 from pathlib import Path

@@ -6,7 +6,6 @@ import asyncio
 import json
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -17,6 +16,7 @@ import uvicorn
 from dragoman.server.limits import Limits
 from dragoman.server.protocol import CHUNKS, LOOKS, limited_protocol
 from dragoman.server.settings import ServerSettings
+from tests.waiting import LONGEST, wait_for
 
 SLOW = 100.0  # seconds that a client may be silent, by the clock of the server
 LARGE = 20 * 2**20  # bytes of an answer that no socket buffers
@@ -42,7 +42,7 @@ class ClockedLoop(asyncio.SelectorEventLoop):
         """Move the clock; timers that are due have run when this returns."""
         for _ in range(4 * LOOKS):
             self.passed += seconds / (4 * LOOKS)
-            asyncio.run_coroutine_threadsafe(asyncio.sleep(0), self).result(60)
+            asyncio.run_coroutine_threadsafe(asyncio.sleep(0), self).result(LONGEST)
 
 
 class Clocked(NamedTuple):
@@ -77,7 +77,7 @@ def serving(connections: int = 100) -> Iterator[Clocked]:
     thread = threading.Thread(target=run)
     thread.start()
     try:
-        _wait(lambda: server.started)
+        wait_for(lambda: server.started)
         yield Clocked(listening.getsockname(), server, loop)
     finally:
         server.should_exit = True
@@ -96,15 +96,18 @@ def address(clocked: Clocked) -> tuple[str, int]:
     return clocked.address
 
 
-def said(address: tuple[str, int], *parts: bytes, pause: float = 0.0, until: bytes | None = None) -> bytes:
+def said(address: tuple[str, int], *parts: bytes, until: bytes | None = None) -> bytes:
     """Everything that the server says until it closes the connection, or until an ending."""
-    answer = b""
-    with socket.create_connection(address, 60) as connection:
+    with socket.create_connection(address, LONGEST) as connection:
         for part in parts:
             connection.sendall(part)
-            time.sleep(pause)
-        while (until is None or not answer.endswith(until)) and (data := connection.recv(2**16)):
-            answer += data
+        return heard(connection, until)
+
+
+def heard(connection: socket.socket, until: bytes | None = None) -> bytes:
+    answer = b""
+    while (until is None or not answer.endswith(until)) and (data := connection.recv(2**16)):
+        answer += data
     return answer
 
 
@@ -140,9 +143,9 @@ def test_nothing_is_written_after_a_refusal(address: tuple[str, int], caplog: py
 @pytest.mark.parametrize("beginning", [GET[:10], b""], ids=["a head that trickles in", "silence"])
 def test_a_request_that_does_not_come_is_given_up(clocked: Clocked, beginning: bytes) -> None:
     before = set(clocked.connections)
-    with socket.create_connection(clocked.address, 60) as connection:
+    with socket.create_connection(clocked.address, LONGEST) as connection:
         connection.sendall(beginning)
-        _wait(lambda: set(clocked.connections) - before)
+        wait_for(lambda: set(clocked.connections) - before)
         clocked.loop.let_pass(0.9 * SLOW)
         assert set(clocked.connections) - before
         clocked.loop.let_pass(0.5 * SLOW)
@@ -160,9 +163,11 @@ def test_a_large_request_is_refused_while_it_is_sent(address: tuple[str, int]) -
 
 def test_a_body_is_asked_for(address: tuple[str, int]) -> None:
     head = POST + b"Connection: close\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n"
-    answer = said(address, head, b"abcd", pause=0.1)
-    assert answer.startswith(b"HTTP/1.1 100 ")
-    assert answer.endswith(b"\r\n\r\nabcd")
+    with socket.create_connection(address, LONGEST) as connection:
+        connection.sendall(head)
+        assert heard(connection, b"\r\n\r\n").startswith(b"HTTP/1.1 100 ")
+        connection.sendall(b"abcd")
+        assert heard(connection).endswith(b"\r\n\r\nabcd")
 
 
 def test_a_body_in_chunks_and_an_absolute_address(address: tuple[str, int]) -> None:
@@ -181,19 +186,19 @@ def test_head_is_answered_without_a_body(address: tuple[str, int]) -> None:
 def test_a_client_that_does_not_read_is_dropped() -> None:
     with serving() as clocked, socket.create_connection(clocked.address) as connection:
         connection.sendall(b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n" * 3)
-        _wait(lambda: clocked.unsent)
+        wait_for(lambda: clocked.unsent)
         clocked.loop.let_pass(2 * SLOW)
-        _wait(lambda: not clocked.connections)
+        wait_for(lambda: not clocked.connections)
 
 
 def test_a_client_that_reads_slowly_is_not() -> None:
     """It takes some of the answer each time before it could be given up."""
     with serving() as clocked, socket.socket() as connection:
-        connection.settimeout(60)
+        connection.settimeout(LONGEST)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2**16)
         connection.connect(clocked.address)
         connection.sendall(b"GET /large HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-        _wait(lambda: clocked.unsent)
+        wait_for(lambda: clocked.unsent)
         read, left, passed = 0, clocked.unsent, 0.0
         while data := connection.recv(2**16):
             read += len(data)
@@ -207,19 +212,12 @@ def test_a_client_that_reads_slowly_is_not() -> None:
 def test_too_many_connections() -> None:
     with serving(connections=3) as clocked:
         silent = [socket.create_connection(clocked.address) for _ in range(3)]
-        _wait(lambda: len(clocked.connections) == 3)
+        wait_for(lambda: len(clocked.connections) == 3)
         answer = said(clocked.address, GET)
         assert answer.startswith(b"HTTP/1.1 503 ")
         assert b"Retry-After: 1\r\n" in answer
         assert "too many connections" in error_of(answer)
         for connection in silent:
             connection.close()
-        _wait(lambda: not clocked.connections)
+        wait_for(lambda: not clocked.connections)
         assert said(clocked.address, GET, until=b"\r\n\r\n").startswith(b"HTTP/1.1 200 ")
-
-
-def _wait(condition: Any, seconds: float = 120) -> None:
-    until = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < until, "it did not happen in time"
-        time.sleep(0.02)

@@ -10,8 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from dragoman import Translator
 from tests.server.serving import Served, served
 from tests.tasks import models
 from tests.tasks.models import WORD_PAIRS
+from tests.waiting import LONGEST, wait_for
 
 TEXT = "red house"
 TEXTS = [source for source, _ in WORD_PAIRS]
@@ -81,11 +81,11 @@ def test_a_killed_worker_is_replaced_and_nobody_notices(server: Served) -> None:
     answers: list[int] = []
     with ThreadPoolExecutor(8) as threads:
         asked = [threads.submit(server.translate, TEXTS) for _ in range(8)]
-        time.sleep(0.2)
+        _until(lambda: server.client.get("/health").json()["waiting"])
         os.kill(before[0], signal.SIGKILL)
         answers = [future.result().status_code for future in asked]
     assert set(answers) == {200}
-    _wait(lambda: server.client.get("/health").json()["workers"] == 2)
+    _until(lambda: server.client.get("/health").json().get("workers") == 2)
     assert before[0] not in server.workers()
 
 
@@ -94,7 +94,7 @@ def test_with_every_worker_dead_requests_wait_for_new_ones(server: Served) -> No
         os.kill(pid, signal.SIGKILL)
     answer = server.translate(TEXT)
     assert answer.status_code == 200 or (answer.status_code == 503 and answer.headers["retry-after"])
-    _wait(lambda: server.client.get("/health").json().get("workers") == 2)
+    _until(lambda: server.client.get("/health").json().get("workers") == 2)
 
 
 def test_silent_and_half_closed_connections_harm_nobody(server: Served) -> None:
@@ -103,15 +103,20 @@ def test_silent_and_half_closed_connections_harm_nobody(server: Served) -> None:
     idle = [socket.create_connection((host, int(port))) for _ in range(60)]
     try:
         idle[0].sendall(b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Le")  # half a header
-        refused = _wait(lambda: _turned_away(server))  # a busy machine takes a while to accept
+        refused = _until(lambda: _turned_away(server))  # a busy machine takes a while to accept
         assert "too many connections" in refused.json()["error"]
         idle[1].shutdown(socket.SHUT_WR)
-        idle[1].settimeout(10)
+        idle[1].settimeout(LONGEST)
         assert idle[1].recv(10) == b""  # closed by the server too
     finally:
         for connection in idle:
             connection.close()
-    _wait(lambda: httpx.get(f"{server.url}/health").status_code == 200)
+    _until(lambda: httpx.get(f"{server.url}/health").status_code == 200)
+
+
+def _until(condition: Callable[[], Any]) -> Any:
+    """Wait for something that a server says, which may be on its way to say it."""
+    return wait_for(condition, httpx.TransportError, KeyError)
 
 
 def _turned_away(server: Served) -> httpx.Response | None:
@@ -122,7 +127,7 @@ def _turned_away(server: Served) -> httpx.Response | None:
 @pytest.mark.parametrize("raw", [b"nonsense\r\n\r\n", b"\x00\xff" * 100 + b"\r\n\r\n"])
 def test_what_is_not_http_gets_400_or_a_clean_close(server: Served, raw: bytes) -> None:
     host, port = server.url.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port)), timeout=10) as connection:
+    with socket.create_connection((host, int(port)), timeout=LONGEST) as connection:
         connection.sendall(raw)
         answer = connection.recv(1000)
     assert answer == b"" or answer.startswith(b"HTTP/1.1 4")
@@ -131,7 +136,7 @@ def test_what_is_not_http_gets_400_or_a_clean_close(server: Served, raw: bytes) 
 
 def test_the_log_names_routes_and_no_texts(server: Served) -> None:
     server.client.post("/translate?q=secretword&source=en&target=es")
-    _wait(lambda: "POST /translate 200" in server.log())
+    _until(lambda: "POST /translate 200" in server.log())
     assert "secretword" not in server.log()
 
 
@@ -143,23 +148,25 @@ def test_sighup_loads_a_new_model_without_dropping_a_request(model: Path, tmp_pa
         shutil.rmtree(place)
         shutil.copytree(models.undertrained(), place)
         server.signal(signal.SIGHUP)
-        answers = []
-        until = time.monotonic() + 60
-        while set(server.workers()) & set(before) and time.monotonic() < until:
-            answers += [answer.status_code for answer in threads.map(server.translate, [TEXT] * 4)]
-        assert answers
-        assert set(answers) == {200}
+        answers = set[int]()
+
+        def replaced() -> bool:
+            answers.update(answer.status_code for answer in threads.map(server.translate, [TEXT] * 4))
+            return not set(server.workers()) & set(before)
+
+        wait_for(replaced)
+        assert answers == {200}
         parameters = server.client.get("/v1/models").json()["models"][0]["parameters"]
         assert parameters != metadata["parameters"]
         digest = server.client.get("/v1/models").json()["models"][0]["digest"]
         (place / "weights.safetensors").write_bytes(b"damaged")  # a failed reload keeps the models that work
         server.signal(signal.SIGHUP)
-        _wait(lambda: "not reloaded" in server.log())
+        _until(lambda: "not reloaded" in server.log())
         assert str(place / "weights.safetensors") in "".join(server.log().split("\n"))
         workers = server.workers()
         for pid in workers:  # new ones load what these have loaded
             os.kill(pid, signal.SIGKILL)
-        _wait(lambda: server.workers() and not set(server.workers()) & set(workers))
+        _until(lambda: server.workers() and not set(server.workers()) & set(workers))
         answer = server.translate(TEXT)
         assert (answer.status_code, answer.headers["dragoman-model"]) == (200, f"model={digest}")
         health = server.client.get("/health")
@@ -172,12 +179,12 @@ def test_sigterm_finishes_what_runs_and_refuses_what_comes(model: Path, expected
     texts = [TEXT, *TEXTS * 4]
     with served(model, "--languages", "en,es") as server, ThreadPoolExecutor(1) as threads:
         running = threads.submit(server.translate, texts)
-        _wait(lambda: httpx.get(f"{server.url}/health").json()["waiting"] == 1)
+        _until(lambda: httpx.get(f"{server.url}/health").json()["waiting"] == 1)
         server.signal(signal.SIGTERM)
         assert running.result().json()["translatedText"][0] == expected
         with pytest.raises(httpx.TransportError):
             httpx.get(f"{server.url}/health")
-        assert server.process.wait(30) == 0
+        assert server.process.wait(LONGEST) == 0
         assert not server.workers()
 
 
@@ -193,7 +200,7 @@ def test_a_model_that_answers_otherwise_than_after_its_training_is_not_served(mo
 
 def _refused(*arguments: Any) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "dragoman", "serve", *map(str, arguments), "--port", "0"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST, check=False)
     assert done.returncode == 2, done.stderr
     assert "Traceback" not in done.stderr
     return done
@@ -208,16 +215,3 @@ def test_the_command_of_the_systemd_unit_serves(model: Path, expected: str) -> N
     kept = options[: options.index("--port")] + options[options.index("--port") + 2 :]
     with served(model, *kept, "--languages", "en,es") as server:
         assert server.translate(TEXT).json() == {"translatedText": expected}
-
-
-def _wait(condition: Any, seconds: float = 30) -> Any:
-    """What a condition returns when it is met."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        try:
-            if met := condition():
-                return met
-        except (httpx.TransportError, KeyError):
-            pass
-        time.sleep(0.05)
-    raise AssertionError("it did not happen in time")

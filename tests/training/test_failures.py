@@ -34,6 +34,7 @@ from tests.training.small_trainings import (
     judged_points,
     left_in,
 )
+from tests.waiting import LONGEST
 
 # A disk that is full
 
@@ -135,7 +136,7 @@ def test_a_file_the_system_cuts_short_is_told_and_leaves_nothing_behind(tmp_path
 
     def run(*words: str) -> tuple[int, str, str]:
         command = [sys.executable, str(script), str(place), *words]
-        ran = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=120, check=False)
+        ran = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=LONGEST, check=False)
         return ran.returncode, ran.stdout, ran.stderr
 
     code, said, errors = run("limited")

@@ -16,6 +16,7 @@ import pytest
 from dragoman.training import Stopping
 from dragoman.training.interrupts import Interrupts
 from tests.training.small_trainings import CASES, Left, environment, intact, left_in
+from tests.waiting import LONGEST
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
 
@@ -79,7 +80,7 @@ class Process:
     def end(self) -> tuple[int, str, str]:
         """(return code, what else it said, its errors)"""
         try:
-            out, errors = self.process.communicate(timeout=60)
+            out, errors = self.process.communicate(timeout=LONGEST)
         except subprocess.TimeoutExpired:
             self.process.kill()
             raise
@@ -238,7 +239,7 @@ def test_killed_before_anything_it_does_to_a_file(tmp_path: Path) -> None:
         env=environment(),
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=LONGEST,
         check=False,
     )
     assert finished.returncode == 0, finished.stderr

@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 
 from dragoman.optimization import Adam
+from tests.waiting import LONGEST
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "reverse.py"
 
 
 def test_every_unseen_sequence_is_written_backwards() -> None:
-    finished = subprocess.run([sys.executable, EXAMPLE], capture_output=True, text=True, timeout=300, check=False)
+    finished = subprocess.run([sys.executable, EXAMPLE], capture_output=True, text=True, timeout=LONGEST, check=False)
     assert finished.returncode == 0, finished.stdout + finished.stderr
     assert finished.stdout.splitlines()[-1] == "500 of 500 unseen sequences written without a mistake: 100.0%"
     assert finished.stderr == ""

@@ -26,6 +26,7 @@ from dragoman.training.pace import Pace
 from dragoman.training.workers import Workers, physical_cores
 from tests.training.perceptrons import Perceptrons
 from tests.training.small_trainings import CURVE, POINTS, TRAINING, Case, Heard, dropping, small_transformer
+from tests.waiting import LONGEST
 
 
 @pytest.fixture(params=[2, 3, 5])
@@ -72,7 +73,7 @@ def test_results_come_in_the_order_of_the_items(workers: Workers) -> None:
 
 
 def test_the_work_is_shared(workers: Workers) -> None:
-    barrier = threading.Barrier(workers.threads, timeout=60)
+    barrier = threading.Barrier(workers.threads, timeout=LONGEST)
 
     def meet(_: int) -> int:
         barrier.wait()  # passed only when all threads are here at once
@@ -172,7 +173,7 @@ def test_a_thread_that_is_free_takes_what_is_left() -> None:
     def work(i: int) -> bool:
         if i == 2:
             last.set()
-        return i != 0 or last.wait(timeout=60)
+        return i != 0 or last.wait(timeout=LONGEST)
 
     workers = Workers(2)
     assert workers.map(work, range(3)) == [True, True, True]
@@ -191,7 +192,7 @@ def test_threads_end_with_their_workers() -> None:
     closed.close()
     del workers, forgotten
     for thread in hired:
-        thread.join(20)
+        thread.join(LONGEST)
         assert not thread.is_alive()
     assert closed.map(abs, [-1, -2]) == [1, 2], "they are hired again when there is work again"
     closed.close()
@@ -250,7 +251,7 @@ if not child:
     os._exit(found != [3, 4])
 raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
-    assert subprocess.run([sys.executable, "-c", program], timeout=120, check=False).returncode == 0
+    assert subprocess.run([sys.executable, "-c", program], timeout=LONGEST, check=False).returncode == 0
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -272,7 +273,7 @@ def test_calls_of_several_threads_at_once_do_not_disturb_each_other(threads: int
     for caller in callers:
         caller.start()
     for caller in callers:
-        caller.join(60)
+        caller.join(LONGEST)
         assert not caller.is_alive(), "calls wait for each other for ever"
     assert not wrong
 
@@ -285,7 +286,7 @@ def test_a_map_inside_a_map(workers: Workers) -> None:
 
     caller = threading.Thread(target=nested, daemon=True)
     caller.start()
-    caller.join(30)
+    caller.join(LONGEST)
     assert not caller.is_alive(), "the inner map waits for threads that wait for it"
     assert found == [[[10 * i + j for j in range(3)] for i in range(4)]]
 

@@ -10,24 +10,25 @@ from deep_translator.exceptions import AuthorizationException, ServerException
 from libretranslatepy import LibreTranslateAPI
 
 from tests.server.libretranslate.conftest import KEY
+from tests.waiting import LONGEST
 
 
 def test_libretranslatepy_translates_detects_and_lists(port: int) -> None:
     api = LibreTranslateAPI(f"http://127.0.0.1:{port}/")
-    assert api.translate("¿Qué? & 100 % «sí»", "es", "en", timeout=10) == "¿Qué? & 100 % «sí»>en"
-    assert api.detect("hola la planta", timeout=10) == [{"confidence": 100.0, "language": "es"}]
-    assert api.languages(timeout=10)[0] == {"code": "en", "name": "English", "targets": ["en", "es"]}
+    assert api.translate("¿Qué? & 100 % «sí»", "es", "en", timeout=LONGEST) == "¿Qué? & 100 % «sí»>en"
+    assert api.detect("hola la planta", timeout=LONGEST) == [{"confidence": 100.0, "language": "es"}]
+    assert api.languages(timeout=LONGEST)[0] == {"code": "en", "name": "English", "targets": ["en", "es"]}
 
 
 def test_libretranslatepy_sends_its_key(locked_port: int) -> None:
     address = f"http://127.0.0.1:{locked_port}/"
-    assert LibreTranslateAPI(address, api_key=KEY).translate("Hello", timeout=10) == "Hello>es"
+    assert LibreTranslateAPI(address, api_key=KEY).translate("Hello", timeout=LONGEST) == "Hello>es"
     with pytest.raises(urllib.error.HTTPError) as missing:
-        LibreTranslateAPI(address).translate("Hello", timeout=10)
+        LibreTranslateAPI(address).translate("Hello", timeout=LONGEST)
     assert missing.value.code == 400
     missing.value.close()
     with pytest.raises(urllib.error.HTTPError) as wrong:
-        LibreTranslateAPI(address, api_key="wrong").detect("Hello", timeout=10)
+        LibreTranslateAPI(address, api_key="wrong").detect("Hello", timeout=LONGEST)
     assert wrong.value.code == 403
     wrong.value.close()
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from tests.waiting import LONGEST
+
 PATH = Path(__file__).parent / "clients.http"
 SENTENCE = "The plant is green."
 
@@ -31,7 +33,7 @@ def _send(request: str, port: int) -> tuple[int, Any]:
     lines = head.replace("{host}", f"127.0.0.1:{port}").split("\n")
     if content and body:
         lines.append(f"Content-Length: {len(content)}")
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=LONGEST) as connection:
         connection.sendall("\r\n".join([*lines, "", ""]).encode() + (content if body else b""))
         response = http.client.HTTPResponse(connection)
         response.begin()

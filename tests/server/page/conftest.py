@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.server.page.fake import Fake, Running
+from tests.waiting import LONGEST
 
 ARGUMENTS = [
     "--no-sandbox",
@@ -50,7 +51,7 @@ class Browser:
     def page(self, width: int = WIDTH, **options: Any) -> Any:
         context = self.chromium.new_context(viewport={"width": width, "height": 860}, **options)
         page = context.new_page()
-        page.set_default_timeout(8000)
+        page.set_default_timeout(1000 * LONGEST)
         return page
 
     def give_back(self, page: Any) -> None:
