@@ -19,7 +19,7 @@ def place(own_cache: None) -> Path:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nowhere"], "nowhere is not a model directory: it has no model.json"),
+        (["nowhere"], "nowhere is not a directory; a model is what `dragoman train --out` writes"),
         (["{model}", "--languages", "en"], "--languages takes MODEL=en,es with one of undertrained; got 'en'"),
         (["{model}", "--languages", "other=en,es"], "got 'other=en,es'"),
         (["{model}", "--host", "256.1.1.1"], "cannot listen on 256.1.1.1"),

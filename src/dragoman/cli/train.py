@@ -205,10 +205,12 @@ def _train(given: Settings, asked: TrainingConfiguration, screen: Console) -> in
 
 
 def _print_compared(compared: list[dict[str, Any]], screen: Console) -> None:
-    """Print scores before and after fine-tuning, on new and on old pairs."""
+    """Print scores before and after fine-tuning, on new and on old pairs; 80 columns are enough."""
     table = Table(title="Before and after fine-tuning", title_justify="left", header_style="dim")
-    for heading in ("pairs", "", "error before", "after", "BLEU before", "after", "word for word before", "after"):
-        table.add_column(heading, justify="left" if heading == "pairs" else "right")
+    table.show_edge = table.pad_edge = False
+    table.add_column("pairs", no_wrap=True)
+    for heading in ("", "error before", "after", "BLEU before", "after", "word for word before", "after"):
+        table.add_column(heading, justify="right")
     for row in compared:
         errors, bleus = (f"{value:.4f}" for value in row["error"]), (f"{value:.2f}" for value in row["bleu"])
         table.add_row(row["pairs"], f"{row['count']:,}", *errors, *bleus, *(f"{value:,}" for value in row["exact"]))
