@@ -130,9 +130,11 @@ def test_the_confidence_of_a_word_is_the_geometric_mean_of_its_pieces() -> None:
 
 def test_links_are_the_strongest_and_those_half_as_strong() -> None:
     strong, weak, ends = [0.0, 0.5, 0.25, 0.24, 0.0], [0.72, 0.15, 0.11, 0.09, 0.0], [1.0, 0.0, 0.0, 0.0, 0.0]
+    faint = [0.9, 0.02, 0.05, 0.04, 0.0]
     found = probe([0.0] * 4, [strong, strong, weak, ends]).alignment()
     assert found["links"] == [[0, 0, 0.5], [1, 0, 0.25], [0, 1, 0.15], [1, 1, 0.11]]
     assert probe([0.0] * 4, [ends, ends, weak, ends]).alignment()["links"] == [[0, 1, 0.15], [1, 1, 0.11]]
+    assert probe([0.0] * 4, [ends, ends, faint, ends]).alignment()["links"] == [[1, 1, 0.05]]
 
 
 def test_several_sentences_keep_their_white_space_and_are_not_aligned(translator: Translator) -> None:

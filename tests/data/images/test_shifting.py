@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from dragoman.batch import Batch
 from dragoman.data.batching import Batching
 from dragoman.data.images.shifting import ShiftedStream
+from dragoman.ranks import ALONE
 
 CENTRE, SIDE = 4, 9
 
@@ -33,9 +35,10 @@ class Dots:
         return Batch(images, np.arange(len(items) + 1), per="sample")
 
 
-def moves(seed: int = 1, epoch: int = 0, position: int = 0, most: int = 2) -> list[tuple[int, int]]:
+def moves(seed: int = 1, epoch: int = 0, position: int = 0, most: int = 2, ranks: Any = ALONE) -> list[tuple[int, int]]:
     """By how many pixels the images of one batch are moved, down and across."""
     stream = ShiftedStream(Dots(), Batching(samples=32), 0, most)
+    stream.ranks = ranks
     stream.seek(seed, epoch, position)
     return [(int(down) - CENTRE, int(across) - CENTRE) for _, down, across, _ in np.argwhere(next(stream).labels)]
 
@@ -50,6 +53,13 @@ def test_every_move_up_to_the_most_occurs_in_both_directions() -> None:
 def test_seed_epoch_and_batch_each_move_images_otherwise(other: dict[str, int]) -> None:
     assert moves() == moves()
     assert moves(**other) != moves()
+
+
+def test_each_rank_moves_its_images_as_one_process_does() -> None:
+    parts = [
+        moves(ranks=SimpleNamespace(size=2, own=lambda sizes, own=own: own)) for own in (slice(0, 20), slice(20, 32))
+    ]
+    assert parts[0] + parts[1] == moves()
 
 
 def test_no_pixels_to_move_by_moves_nothing() -> None:

@@ -29,7 +29,7 @@ class Windows:
         return self._rows
 
 
-def forecaster(scales: tuple[float, ...], columns: int = 2) -> Any:
+def forecaster(scales: tuple[float, ...], columns: int = 2, period: int = PERIOD) -> Any:
     """Forecasts ones, and twos by autoregression."""
     names, orders = ("x", "y")[:columns], (1,) * columns
 
@@ -37,19 +37,20 @@ def forecaster(scales: tuple[float, ...], columns: int = 2) -> Any:
         return lambda known, steps: np.full((len(known), steps, columns), value)
 
     return SimpleNamespace(
-        encoding=SimpleNamespace(context=CONTEXT, horizon=HORIZON, period=PERIOD, names=names),
+        encoding=SimpleNamespace(context=CONTEXT, horizon=HORIZON, period=period, names=names),
         linear=SimpleNamespace(scales=scales, orders=orders, forecast=always(2.0)),
         metadata=SimpleNamespace(intervals=None),
         predict=always(1.0),
     )
 
 
-def test_errors_are_means_over_windows_and_steps() -> None:
-    found = compare(forecaster((0.5, 2.0)), Windows())  # type: ignore[arg-type]
+@pytest.mark.parametrize("period", [PERIOD, CONTEXT])
+def test_errors_are_means_over_windows_and_steps(period: int) -> None:
+    found = compare(forecaster((0.5, 2.0), period=period), Windows())  # type: ignore[arg-type]
     forecast = {
         MODEL: lambda window, k, j: 1.0,
         NAIVE: lambda window, k, j: window[CONTEXT - 1, j],
-        SEASONAL: lambda window, k, j: window[CONTEXT - PERIOD + k % PERIOD, j],
+        SEASONAL: lambda window, k, j: window[CONTEXT - period + k % period, j],
         LINEAR: lambda window, k, j: 2.0,
     }
     for name, of in forecast.items():
