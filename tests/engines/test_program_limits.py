@@ -22,7 +22,7 @@ from dragoman.graph import Parameter, value_of
 from dragoman.layers import CarriedStates, ForwardContext, Layer
 from dragoman.loss import CrossEntropy, LossIndex
 from dragoman.networks import Encoder, EncoderConfiguration
-from dragoman.operations import DropoutKey, activate, add, embed, linear
+from dragoman.operations import DropoutKey, activate, add, embed, linear, normalize
 from tests.engines.test_programs import INDEX, batch, by_program, check_bits, made, through_the_graph
 
 
@@ -96,12 +96,29 @@ def test_parameters_of_another_network_are_left_to_the_graph(numba: None) -> Non
     assert "linear is given values" in reason_of(network)
 
 
-def test_an_activation_without_biases_is_left_to_the_graph(numba: None) -> None:
-    network = network_of(
-        lambda self, x, batch: linear(x, self.decoder[0].cross_attention.projection.weights, activation="relu")
-    )
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (
+            lambda self, x, batch: linear(x, self.decoder[0].cross_attention.projection.weights, activation="relu"),
+            "there is no kernel for an activation without biases",
+        ),
+        (
+            lambda self, x, batch: normalize(
+                x,
+                self.decoder[0].self_attention_normalization.gamma,
+                self.decoder[0].self_attention_normalization.beta,
+                epsilon=0.0,
+            ),
+            "the kernel needs an epsilon above 0",
+        ),
+    ],
+    ids=["activation without biases", "epsilon of 0"],
+)
+def test_what_no_kernel_does_is_left_to_the_graph(numba: None, change: Any, reason: str) -> None:
+    network = network_of(change)
     assert by_program(network, batch()) is None
-    assert "there is no kernel for an activation without biases" in reason_of(network)
+    assert reason in reason_of(network)
     check_equal(network, batch())
 
 

@@ -415,7 +415,8 @@ INDEX.differentiate(network, pairs)  # so that all is compiled
 run = program.ProgramRun._run
 def within_what_it_has(self, segment):
     used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used, resource.RLIM_INFINITY))
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (used, before[1]))
     taken, size = [], 1 << 24
     while size > 1 << 12:
         try:
@@ -426,7 +427,7 @@ def within_what_it_has(self, segment):
         run(self, segment)
     finally:
         taken.clear()
-        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        resource.setrlimit(resource.RLIMIT_AS, before)
 program.ProgramRun._run = within_what_it_has
 try:
     INDEX.differentiate(network, pairs)
