@@ -30,7 +30,20 @@ ENGINE = SOURCE / "engines"
 JIT = ENGINE / "numba/jit.py"
 MEMORY = 16 << 30  # bytes of addresses: a mutant that asks for all there is fails alone
 
-# group: (files or folders, tests that should notice); the first entry of a group that has a file says which tests
+PROGRAM_TESTS = (
+    "engines/test_programs.py engines/test_program_limits.py engines/test_paths.py engines/test_sealing.py "
+    "engines/test_network_paths.py"
+)
+
+
+def _files(folder: str, *others: str) -> str:
+    """The files of tests in a folder, without those in folders below it."""
+    return " ".join(
+        [*(f"{folder}/{file.name}" for file in sorted((ROOT / "tests" / folder).glob("test_*.py"))), *others]
+    )
+
+
+# group: (files or folders, tests that should notice); the first entry that has a file says which tests
 GROUPS: dict[str, list[tuple[str, str]]] = {
     "operations": [
         ("operations/attention.py", "operations/test_attention.py operations/test_contract.py operations"),
@@ -67,23 +80,6 @@ GROUPS: dict[str, list[tuple[str, str]]] = {
         ("engines/numba/simd/elementwise.py", "engines/test_elementwise.py engines/test_numba_operations.py"),
         ("engines/numba/ops/attention.py", "engines/test_numba_operations.py engines/test_large_scores.py"),
         ("engines/numba/ops/dense.py", "engines/test_numba_operations.py engines/test_engine_training.py"),
-        *(
-            (
-                path,
-                "engines/test_programs.py engines/test_program_limits.py engines/test_paths.py "
-                "engines/test_sealing.py engines/test_network_paths.py",
-            )
-            for path in (
-                "engines/numba/programs",
-                "engines/numba/ops/programs.py",
-                "engines/comparison.py",
-                "engines/programs.py",
-                "engines/constants.py",
-                "engines/reads.py",
-                "engines/tracing.py",
-                "graph/symbol.py",
-            )
-        ),
         ("engines/transformer_reader.py", "engines/test_paths.py engines/test_fused_search.py"),
         ("engines/numba/gemm/microkernel.py", "engines/test_gemm.py engines/test_numba_operations.py"),
         (
@@ -91,6 +87,19 @@ GROUPS: dict[str, list[tuple[str, str]]] = {
             "engines/test_gemm.py engines/test_recurrent.py engines/test_fused_search.py",
         ),
         ("engines/numba/gemm/gemm.py", "engines/test_gemm.py engines/test_numba_operations.py"),
+    ],
+    "programs": [
+        (path, PROGRAM_TESTS)
+        for path in (
+            "engines/numba/programs",
+            "engines/numba/ops/programs.py",
+            "engines/comparison.py",
+            "engines/programs.py",
+            "engines/constants.py",
+            "engines/reads.py",
+            "engines/tracing.py",
+            "graph/symbol.py",
+        )
     ],
     "optimizers": [("optimization", "optimization training/test_training_loop.py notes/test_descent.py")],
     "splits": [("data/splits.py", "data/test_splits.py data/test_dataset.py cli/test_data_commands.py")],
@@ -123,7 +132,38 @@ GROUPS: dict[str, list[tuple[str, str]]] = {
         ("analysis/classes.py", "analysis/test_classes.py tasks/classification"),
         ("analysis/ngrams.py", "analysis/test_ngrams.py tasks/language_model"),
         ("analysis/entities.py", "analysis/test_entities.py tasks/tagging"),
-        ("tasks/language_model/streaming.py", "tasks/language_model"),
+    ],
+    "text": [
+        ("text/language_calibration.py", "text/test_language_id.py cli/test_languages.py"),
+        (
+            "text",
+            "text tasks/test_protected_spans.py tasks/test_translator.py tasks/test_languages.py "
+            "server/test_one_path.py server/test_detection.py "
+            "cli/test_translate.py cli/test_translate_inputs.py cli/test_languages.py",
+        ),
+    ],
+    "server": [
+        ("server/v1", "server/v1 server/test_openapi.py server/test_fuzz.py"),
+        ("server/libretranslate", "server/libretranslate server/test_openapi.py server/test_fuzz.py"),
+        ("server/page", "server/page"),
+        ("server/answers", "server/test_answers.py server/test_answers_predict.py server/v1 server/test_serve.py"),
+        ("server", _files("server", "server/v1", "server/libretranslate", "cli/test_serve_options.py")),
+    ],
+    "tasks": [
+        ("tasks/captioning", "tasks/captioning cli/test_captions.py"),
+        ("tasks/classification", "tasks/classification tasks/image_classification cli/test_predict.py"),
+        ("tasks/image_classification", "tasks/image_classification cli/test_images.py"),
+        ("tasks/regression", "tasks/classification cli/test_predict.py tasks/test_training.py"),
+        ("tasks/forecasting", "tasks/forecasting cli/test_forecast.py"),
+        ("tasks/language_model", "tasks/language_model cli/test_generate.py"),
+        ("tasks/tagging", "tasks/tagging cli/test_tagging.py"),
+        ("tasks/vectors", "tasks/vectors cli/test_vectors.py"),
+        (
+            "tasks",
+            _files(
+                "tasks", "cli/test_train.py", "cli/test_evaluate.py", "cli/test_plot_documents.py", "cli/test_pack.py"
+            ),
+        ),
     ],
 }
 

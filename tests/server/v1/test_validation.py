@@ -70,9 +70,9 @@ def test_without_a_content_type() -> None:
     ("path", "content", "message"),
     [
         ("features", b'{"texts":[' + b"1," * 20_000 + b"1]}", "'texts' has more than 10,000 items"),
-        ("translate", b'{"text":' + b"[" * 900 + b"]" * 900 + b"}", "'text' is nested too deeply"),
+        ("translate", b'{"text":' + b"[" * 500 + b"]" * 500 + b"}", "'text' is nested too deeply"),
         ("translate", b'{"text":' + b'{"a":' * 400 + b"1" + b"}" * 401, "'text' is nested too deeply"),
-        ("predict", b'{"texts":' + b"[" * 900 + b"]" * 900 + b"}", "'texts' is nested too deeply"),
+        ("predict", b'{"texts":' + b"[" * 500 + b"]" * 500 + b"}", "'texts' is nested too deeply"),
         ("score", b'{"pairs":[' + b"{}," * 20_000 + b"{}]}", "'pairs' has more than 10,000 items"),
         ("score", b'{"pairs":[' + b'{"a":1,"b":1,"c":1},' * 9_000 + b"{}]}", "'pairs' has too many fields"),
         ("detect", b"{" + b",".join(b'"%d":1' % i for i in range(30_000)) + b"}", "the request has too many fields"),
