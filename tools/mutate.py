@@ -196,7 +196,7 @@ def candidates(groups: list[str]) -> tuple[dict[str, list[Mutation]], dict[Path,
                 path = file.relative_to(ROOT)
                 if path not in tests:
                     tests[path] = [f"tests/{name}" for name in names.split()]
-                    several += mutations_of(path, file.read_text(encoding="utf-8"))
+                    several += mutations_of(path, file.read_text(encoding="utf-8")) if group in groups else []
         if group in groups:
             found[group] = several
     return found, tests
@@ -205,13 +205,13 @@ def candidates(groups: list[str]) -> tuple[dict[str, list[Mutation]], dict[Path,
 class Copy:
     """A copy of the repository in which one mutant at a time is made and taken back.
 
-    Compiled kernels come along. The engine keeps them until any of its sources changes; here only those are compiled
+    Compiled modules come along; none is written, so none is of a mutant. So do kernels. The engine keeps them until any of its sources changes; here only those are compiled
     again whose module imports the one that was changed, directly or through others.
     """
 
     def __init__(self, place: Path) -> None:
         self.root, self.kept = place / "tree", place / "kernels"
-        ignored = shutil.ignore_patterns(".git", ".venv", ".*_cache", ".cache-home", ".hypothesis", "*.pyc")
+        ignored = shutil.ignore_patterns(".git", ".venv", ".*_cache", ".cache-home", ".hypothesis")
         shutil.copytree(ROOT, self.root, ignore=ignored)
         self.kept.mkdir()
         self.importers = _importers()

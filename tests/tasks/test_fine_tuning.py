@@ -303,18 +303,26 @@ def corrected(out: Path, *changes: dict[str, Any]) -> tuple[Translator, Outcome,
     return translator, outcome, told + watcher.heard
 
 
-def test_corrections_come_back_as_they_were_taught_and_harm_nothing(taught: Path, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def taught_more(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The taught model, corrected."""
+    out = tmp_path_factory.mktemp("corrected") / "model"
+    corrected(out)
+    return out
+
+
+def test_corrections_come_back_as_they_were_taught_and_harm_nothing(taught: Path, taught_more: Path) -> None:
     base, old = Translator.load(taught), load_testing(taught)
     assert not any(base.translate(source) == target for source, target in CORRECTED), "or nothing is corrected"
-    translator, _, _ = corrected(tmp_path / "model")
+    translator = Translator.load(taught_more)
     assert [translator.translate(source) for source, _ in CORRECTED] == [target for _, target in CORRECTED]
     assert translator.evaluate(old).chrf.value >= base.evaluate(old).chrf.value - 2
-    settings = resolved(tmp_path / "model" / "configuration.toml")
+    settings = resolved(taught_more / "configuration.toml")
     assert settings.data.shares == (1.0, 0.0, 0.0), "all corrections are trained on"
     sources = [source for source, _ in CORRECTED]
     kept = [pair for pair in old if pair[0] not in sources]
-    assert load_testing(tmp_path / "model") == kept, "what it is judged by later"
-    rows = load_metadata(tmp_path / "model").training["compared"]
+    assert load_testing(taught_more) == kept, "what it is judged by later"
+    rows = load_metadata(taught_more).training["compared"]
     assert [(row["pairs"], row["exact"][0]) for row in rows[:1]] == [("taught", 0)]
     assert rows[0]["exact"][1] == len(CORRECTED)
     assert {row["pairs"] for row in rows} <= {"taught", "old, a rare word of them", "old, others"}
@@ -336,18 +344,17 @@ def test_parts_that_are_asked_for_are_kept_of_a_few_pairs(taught: Path, tmp_path
 
 
 def test_what_is_taught_later_is_mixed_with_the_pairs_of_the_first_model(taught: Path, tmp_path: Path) -> None:
-    corrected(tmp_path / "first", {"stopping": {"epochs": 1}})
+    _, _, before = corrected(tmp_path / "first", {"stopping": {"epochs": 1}})
     _, _, told = corrected(
         tmp_path / "second", {"start": {"model": str(tmp_path / "first")}, "stopping": {"epochs": 1}}
     )
-    _, _, before = corrected(tmp_path / "again", {"stopping": {"epochs": 1}})
     mixed = [line for line in told if "mixed in, so that" in line]
     assert mixed
     assert mixed == [line for line in before if "mixed in, so that" in line]
 
 
-def test_corrections_that_were_interrupted_end_like_others(taught: Path, tmp_path: Path) -> None:
-    whole, _, _ = corrected(tmp_path / "whole")
+def test_corrections_that_were_interrupted_end_like_others(taught_more: Path, tmp_path: Path) -> None:
+    whole = Translator.load(taught_more)
     file = write_pairs(tmp_path / "corrections.tsv", CORRECTED)
     given = {"start": {"model": str(models.taught())}, "threads": 1, "data": {"files": [file]}}
     out = tmp_path / "stopped"
