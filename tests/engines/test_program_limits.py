@@ -22,7 +22,7 @@ from dragoman.graph import Parameter, value_of
 from dragoman.layers import CarriedStates, ForwardContext, Layer
 from dragoman.loss import CrossEntropy, LossIndex
 from dragoman.networks import Encoder, EncoderConfiguration
-from dragoman.operations import DropoutKey, activate, add, embed, linear, normalize
+from dragoman.operations import DropoutKey, activate, add, attend_self, embed, linear, normalize
 from tests.engines.test_programs import INDEX, batch, by_program, check_bits, made, through_the_graph
 
 
@@ -119,6 +119,18 @@ def test_what_no_kernel_does_is_left_to_the_graph(numba: None, change: Any, reas
     network = network_of(change)
     assert by_program(network, batch()) is None
     assert reason in reason_of(network)
+    check_equal(network, batch())
+
+
+def test_a_distance_bias_that_is_no_parameter_is_left_to_the_graph(numba: None) -> None:
+    network = network_of(
+        lambda self, x, batch: attend_self(
+            linear(x, self.decoder[0].self_attention.query_key_value_weights), self.own, offsets=batch.offsets, heads=1
+        ),
+        own=np.ones((1, 3), np.float32),
+    )
+    assert by_program(network, batch()) is None
+    assert "the distance bias is not a parameter" in reason_of(network)
     check_equal(network, batch())
 
 

@@ -258,8 +258,13 @@ def test_vectors_of_words_and_texts(word_translator: Translator, captioner: Capt
 # What a model is
 
 
-def test_a_model_says_how_it_was_trained_and_no_file_name(word_translator: Translator) -> None:
+def test_a_model_says_how_it_was_trained_and_no_file_name(
+    word_translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("hours", 1.5), ("notes", "words.tsv")):
+        monkeypatch.setitem(word_translator.metadata.training, name, value)
     found = ask("about", word_translator)
+    assert found["metadata"]["training"]["hours"] == 1.5
     responses.AboutResponse.model_validate({"name": "m", "task": "translation", **found})
     assert found["history"][-1]["step"] == found["metadata"]["training"]["steps"]
     assert found["evaluation"] is None

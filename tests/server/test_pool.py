@@ -202,6 +202,16 @@ def test_reloads_that_fail_are_one_problem_until_one_works(pools: Pools, monkeyp
     assert "not reloaded: model cannot be read" in second[0]
 
 
+def test_a_request_is_told_why_no_worker_starts(pools: Pools) -> None:
+    async def without_workers(workers: WorkerPool) -> None:
+        running, workers._workers, workers._failure = workers._workers, [], "it broke"
+        with pytest.raises(Unavailable, match="the server is not ready: it broke"):
+            await asyncio.wait_for(workers.run("predict", "", {}), 10)
+        workers._workers = running
+
+    pools.run("", without_workers)
+
+
 def test_requests_of_clients_that_left_do_not_stay_in_memory(pools: Pools) -> None:
     """A worker that does not read has at most one of them in its pipe; the others are dropped."""
 

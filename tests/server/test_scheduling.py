@@ -11,6 +11,7 @@ import pytest
 
 from dragoman.errors import DataError
 from dragoman.server.scheduling import BATCH, SHORT, Scheduler
+from dragoman.server.translation import TranslationRequest
 from dragoman.tasks.translation.options import DecodingOptions
 from dragoman.tasks.translation.results import Alternative
 from dragoman.tasks.translation.settings import SampleLengths
@@ -247,6 +248,16 @@ def test_sentences_of_a_text_stay_in_their_order(scheduler: Scheduler, sent: lis
     scheduler.add(translate(1, text))
     run(scheduler)
     assert sent[0]["result"]["translations"] == [text.upper()]
+
+
+def test_what_is_left_of_a_text_is_counted() -> None:
+    """It says how long a batch is waited for, so it is 0 only when all was taken."""
+    request = TranslationRequest(Upper(Clock()), ["One.\nTwo.\nThree."], "text", 0, 500)
+    left = [request.left]
+    while not request.taken:
+        request.take()
+        left.append(request.left)
+    assert left == [3, 2, 1, 0]
 
 
 def test_work_whose_client_left_ends_between_two_slices(scheduler: Scheduler, sent: list[dict[str, Any]]) -> None:

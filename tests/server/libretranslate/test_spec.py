@@ -10,6 +10,7 @@ import schemathesis
 from tests.server.describing import VALID, operations, send_some
 from tests.server.libretranslate.serving import Client
 
+MULTIPART, URLENCODED = ["multipart/form-data"], "application/x-www-form-urlencoded"
 client = Client()
 SWAGGER = operations(client("GET", "/spec").json(), client.app)
 OPENAPI = operations(client("GET", "/openapi.json").json(), client.app, tag="LibreTranslate")
@@ -35,3 +36,8 @@ def test_requests_from_the_openapi_description(name: str) -> None:
 def test_both_descriptions_have_the_same_routes() -> None:
     described = set(client("GET", "/openapi.json").json()["paths"])
     assert set(client("GET", "/spec").json()["paths"]) <= described
+
+
+@pytest.mark.parametrize(("path", "kinds"), [("/translate_file", MULTIPART), ("/translate", [*MULTIPART, URLENCODED])])
+def test_files_are_sent_as_forms_in_parts(path: str, kinds: list[str]) -> None:
+    assert client("GET", "/spec").json()["paths"][path]["post"]["consumes"] == kinds
