@@ -134,6 +134,21 @@ def test_a_distance_bias_that_is_no_parameter_is_left_to_the_graph(numba: None) 
     check_equal(network, batch())
 
 
+def test_rows_that_are_not_those_of_the_offsets_are_left_to_the_graph(numba: None) -> None:
+    """Keys and values of the targets, but the offsets of the sources: right only where both are equally long."""
+    network = network_of(
+        lambda self, x, batch: add(
+            x, self.decoder[0].cross_attention(x, x, batch.offsets, batch.source.offsets, ForwardContext())
+        )
+    )
+    lengths = 3, 7, 5
+    references = [np.concatenate(([2], np.arange(4, 3 + n), [3])) for n in lengths]
+    alike, shorter = (Batch.pairs([np.arange(4, 4 + n - less) for n in lengths], references) for less in (0, 1))
+    assert by_program(network, alike) is not None
+    with pytest.raises(ShapeError):
+        INDEX.differentiate(network, shorter)
+
+
 def test_an_operation_without_a_derivative_gives_none_to_its_input(numba: None, monkeypatch: Any) -> None:
     monkeypatch.setattr(activate, "definition", lambda x, *, activation: (np.tanh(x), lambda dy: (None,)))
     check_bits(network_of(lambda self, x, batch: add(x, activate(x, activation="tanh"))), batch())
