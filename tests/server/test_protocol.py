@@ -25,7 +25,9 @@ POST = b"POST / HTTP/1.1\r\nHost: localhost\r\n"
 
 
 async def app(scope: Any, receive: Any, send: Any) -> None:
-    body = (await receive())["body"] if scope["path"] == "/" else LARGE * b"x"
+    if scope["path"] == "/hard":
+        await asyncio.sleep(2 * SLOW)
+    body = LARGE * b"x" if scope["path"] == "/large" else (await receive())["body"]
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"%d" % len(body))]})
     await send({"type": "http.response.body", "body": body})
 
@@ -64,7 +66,7 @@ class Clocked(NamedTuple):
 
 @contextmanager
 def serving(connections: int = 100) -> Iterator[Clocked]:
-    limits = Limits(app, ServerSettings(slow=SLOW, body_bytes=1000))
+    limits = Limits(app, ServerSettings(slow=SLOW, timeout=10 * SLOW, body_bytes=1000))
     protocol = limited_protocol(connections, SLOW)
     config = uvicorn.Config(limits, http=protocol, ws="none", lifespan="off", log_config=None, access_log=False)
     server, listening, loop = uvicorn.Server(config), socket.create_server(("127.0.0.1", 0)), ClockedLoop()
@@ -131,6 +133,19 @@ def test_what_is_not_http_is_told_so(address: tuple[str, int], raw: bytes) -> No
     answer = said(address, raw)
     assert answer.startswith(b"HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\n")
     assert "not valid HTTP" in error_of(answer)
+
+
+def test_a_client_that_waits_for_a_hard_answer_is_not_silent(clocked: Clocked) -> None:
+    body = b"what takes long"
+    with socket.create_connection(clocked.address, 60) as connection:
+        connection.sendall(POST.replace(b"/ ", b"/hard ") + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        _wait(lambda: any(found.cycle is not None for found in clocked.connections))
+        clocked.loop.let_pass(2.5 * SLOW)
+        answer = b""
+        while not answer.endswith(body) and (data := connection.recv(2**16)):
+            answer += data
+    assert answer.startswith(b"HTTP/1.1 200 ")
+    assert answer.endswith(body)
 
 
 def test_nothing_is_written_after_a_refusal(address: tuple[str, int], caplog: pytest.LogCaptureFixture) -> None:
