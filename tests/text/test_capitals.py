@@ -46,3 +46,8 @@ def test_capitals_that_belong_there_stay() -> None:
     assert read(sources, loud) == ["The man and Tom see the house, and I see bread."]
     assert read(sources, "The man sees the UN.", "I", "UN", "家") == [None] * 4
     assert read([source.upper() for source in sources], loud) == [None]
+
+
+def test_a_common_beginning_of_names_makes_no_word_a_name() -> None:
+    sources = ["Carlos and Carmen see Carla."] * 9 + ["The car and the house are new."] * 3
+    assert read(sources, "THE CAR AND CARLOS ARE NEW.") == ["The car and Carlos are new."]

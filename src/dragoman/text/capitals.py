@@ -16,7 +16,8 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 def without_capitals(text: str, encode: Encode) -> str | None:
     """A text in capitals as a sentence is usually written; None if it is not in capitals.
 
-    The first word begins with a capital if the tokenizer knows it, and every other that it knows better so: I, Tom.
+    The first word begins with a capital if the tokenizer knows it, and every other of which it has longer pieces so: I,
+    Tom.
     """
     if not text.isupper():
         return None
@@ -34,9 +35,8 @@ def without_capitals(text: str, encode: Encode) -> str | None:
 
 def is_stranger(labels: Array, others: Array) -> bool:
     """Whether the tokenizer knows a text less than another: with more unknown tokens, or with more tokens."""
-    return _strangeness(labels)[:2] > _strangeness(others)[:2]
+    return _strangeness(labels) > _strangeness(others)
 
 
-def _strangeness(labels: Array) -> tuple[int, int, list[int]]:
-    """Of two words of as many tokens, the commoner one has the lower labels."""
-    return int((labels == UNKNOWN).sum()), len(labels), labels.tolist()
+def _strangeness(labels: Array) -> tuple[int, int]:
+    return int((labels == UNKNOWN).sum()), len(labels)
