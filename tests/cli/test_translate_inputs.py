@@ -301,6 +301,28 @@ def test_objects_are_written_again_with_the_translation(
     assert rows[1] == {**found[1], "translation": "", "translation_2": ""}
 
 
+def test_a_cell_with_line_breaks_is_translated_as_the_same_text_is_anywhere(
+    undertrained: Path, translator: Translator, run: Run, tmp_path: Path
+) -> None:
+    """Its translation has the line breaks too, but where each line stands for a row."""
+    text = " 1. The man sees bread.\n\n2. The man. A friend sells bread.\u2028Cafe\u0301 12345\n"
+    translated = translator.translate(text)
+    with (tmp_path / "a.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([["id", "source"], ["1", text], ["2", "bread"]])
+    (tmp_path / "a.jsonl").write_text(json.dumps({"source": text}) + "\n", encoding="utf-8")
+    for name in ("a.csv", "a.jsonl"):
+        [told, *_] = run("translate", undertrained, tmp_path / name, "--json").out.split("\n")
+        assert json.loads(told)["source"] == text
+        assert json.loads(told)["translations"][0]["text"] == translated
+    run("translate", undertrained, tmp_path / "a.csv", "--out", tmp_path / "b.csv")
+    with (tmp_path / "b.csv").open(encoding="utf-8", newline="") as file:
+        assert list(csv.reader(file))[1] == ["1", text, translated]
+    run("translate", undertrained, tmp_path / "a.jsonl", "--out", tmp_path / "b.jsonl")
+    assert json.loads((tmp_path / "b.jsonl").read_text(encoding="utf-8"))["translation"] == translated
+    lines = run("translate", undertrained, tmp_path / "a.csv").out.split("\n")
+    assert lines == [translated.replace("\n\n", " ").replace("\n", " "), translator.translate("bread"), ""]
+
+
 # The header of a table
 
 

@@ -28,6 +28,7 @@ from dragoman.data.documents import (
     document_by_name,
     document_in_table,
 )
+from dragoman.data.output import one_line
 from dragoman.data.readers import ReadErrors
 from dragoman.data.source import LONGEST_LINE, NAME_ENCODING, STANDARD_INPUT, Line, Source
 from dragoman.errors import ConfigurationError, DataError
@@ -85,8 +86,12 @@ class Input:
         """The format of a file."""
         return self.format or TABLE_EXTENSIONS.get(Source(self.given).extension, PLAIN)
 
+    @property
+    def is_table(self) -> bool:
+        return not self.is_text and self.read_as != PLAIN
+
     def chunks(self) -> Iterator[list[str]]:
-        """Yield the texts, some at a time, each on one line."""
+        """Yield the texts, some at a time: lines, or cells, which may have line breaks."""
         if self.is_text:
             refuse_path(self.given, self.command)
             return iter([[self.given]])
@@ -133,19 +138,22 @@ class Input:
     def table_format(self, out: Path | None, as_json: bool) -> str:
         """The format in which the rows are written again with their results; "" if results are written as lines."""
         format = "" if out is None else TABLE_EXTENSIONS.get(Source(str(out)).extension, "")
-        if not format or as_json or self.is_text or self.read_as == PLAIN:
+        if not format or as_json or not self.is_table:
             return ""
         return format if self._table.writes(format) else ""
 
-    def results(self, file: TextIO, format: str, names: Sequence[str]) -> Callable[[str, Sequence[str]], None]:
+    def results(
+        self, file: TextIO, format: str, names: Sequence[str]
+    ) -> Callable[[Sequence[str], Sequence[str]], None]:
         """A function that writes the results of the next text.
 
-        It takes a line, and the values of the columns with these names (none for a text that is empty).
+        It takes lines, and the values of the columns with these names (none for a text that is empty).
         """
         if not format or not current().first:  # rows wait for their results on the first rank only
-            return lambda line, values: print(line, file=file)
+            shown = one_line if self.is_table else str
+            return lambda lines, values: print(*map(shown, lines), sep="\n", file=file)
         write = self._table.writer(file, format, names)
-        return lambda line, values: write(values)
+        return lambda lines, values: write(values)
 
 
 @dataclass(frozen=True)

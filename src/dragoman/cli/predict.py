@@ -76,7 +76,7 @@ def predict(
         for lines in shared_chunks(given.chunks):
             read, empty = read + len(lines), empty + sum(not line.strip() for line in lines)
             for line, result in zip(lines, current().spread(predicted, lines), strict=True):
-                write(result, result.split("\t") if line.strip() else [])
+                write([result], result.split("\t") if line.strip() else [])
             file.flush()
     if empty and not table:
         texts = "the text is" if read == 1 else f"{empty:,} of {read:,} texts {'is' if empty == 1 else 'are'}"

@@ -39,7 +39,7 @@ class Table:
         self._width = 0
 
     def texts(self) -> Iterator[str]:
-        """The text of each row, on one line; "" of an empty cell, and of a line that is skipped."""
+        """The text of each row as it stands there; "" of an empty cell, and of a line that is skipped."""
         bad = len(self.problems)
         for row, text in self._rows():
             for _ in range(len(self.problems) - bad):
@@ -48,7 +48,7 @@ class Table:
             bad = len(self.problems)
             if row is not None:
                 self.waiting.append(row)
-                yield " ".join(text.splitlines())
+                yield text
 
     def _rows(self) -> Iterator[tuple[Row, str]]:
         """Rows with their texts; a last one without either, after which all bad lines are counted."""
@@ -73,7 +73,7 @@ class Table:
             if place >= len(row):
                 what = f"{len(row)}, expected at least {place + 1}"
                 self.problems.add("wrong number of columns", self.source.shown, line, "\t".join(row), what)
-            elif self._usable(text := clean(row[place]), line):
+            elif self._usable(text := row[place], line):
                 yield row, text
 
     def _first(self, line: int, row: list[str]) -> tuple[int, bool]:
@@ -101,7 +101,7 @@ class Table:
         for line, text in self.source.lines(self.problems):
             try:
                 found = parse_object(text)
-                value = clean(as_text(get_nested(found, key), "text"))
+                value = as_text(get_nested(found, key), "text")
             except KeyError:
                 self.problems.add(f"no key '{key}'", self.source.shown, line, text)
             except Unusable as why:
@@ -114,7 +114,7 @@ class Table:
         layout = Layout("text", None if self.column is None else (self.column,))
         for line, (value,) in enumerate(parquet_rows(self.source, layout), start=1):
             try:
-                text = clean(as_text(value, "text"))
+                text = as_text(value, "text")
             except Unusable as why:
                 self.problems.add(why.reason, self.source.shown, line, repr(value), why.detail)
                 continue

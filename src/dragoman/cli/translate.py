@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 EXCERPT = 60  # characters of a line to show in a warning
 
-_Written = tuple[str, int, int, list[str]]  # the output of a line, its pieces, sentences that were cut, warnings
+# What is written of a text, one or several lines; its pieces, sentences that were cut, warnings.
+_Written = tuple[list[str], int, int, list[str]]
 
 
 @with_text_options
@@ -87,7 +88,7 @@ def translate(
         for lines in shared_chunks(given.chunks):
             for line, written in zip(lines, current().spread(translated, lines), strict=True):
                 told.of(line, *written[1:])
-                write(written[0], written[0].split("\n") if line.strip() else [])
+                write(written[0], written[0] if line.strip() else [])
             file.flush()
     told.in_all()
 
@@ -141,10 +142,10 @@ def written_output(out: Path | None, source: str | None) -> Iterator[TextIO]:
 
 def _written(line: str, translation: Translation, translator: Translator, as_json: bool) -> _Written:
     if as_json:
-        text = json.dumps(_as_object(line, translation, translator), ensure_ascii=False)
+        texts = [json.dumps(_as_object(line, translation, translator), ensure_ascii=False)]
     else:
-        text = "\n".join(alternative.text for alternative in translation.alternatives)
-    return text, translation.pieces, translation.cut, translation.warnings
+        texts = [alternative.text for alternative in translation.alternatives]
+    return texts, translation.pieces, translation.cut, translation.warnings
 
 
 def _as_object(line: str, translation: Translation, translator: Translator) -> dict[str, Any]:

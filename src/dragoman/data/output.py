@@ -50,3 +50,8 @@ def write_text_atomically(path: Path) -> Iterator[TextIO]:
 def cell(text: str) -> str:
     """Replace tabs and line breaks, which a TSV field cannot contain."""
     return re.sub(r"[\t\r\n]+", " ", text)
+
+
+def one_line(text: str) -> str:
+    """Replace line breaks, where each line stands for a text."""
+    return re.sub(r"\s*[\r\n]\s*", " ", text)
