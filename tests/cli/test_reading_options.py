@@ -100,29 +100,7 @@ def test_a_configuration_counts_columns_as_the_command_line_does(table: str, run
 def test_there_is_no_column_0(table: str, run: Run) -> None:
     done = run("train", configuration_of("[0, 1]"), "--out", "a")
     assert done.code == 2
-    assert "mine.toml: data.columns: columns count from 1 (in version 0.1.0 from 0), got [0, 1]" in done.err
-
-
-def as_version_0_1_0(model: Path) -> None:
-    """The configuration as it was written before columns counted from 1."""
-    path = model / "configuration.toml"
-    text = path.read_text(encoding="utf-8")
-    assert text.startswith("configuration_format = 2\n")
-    old = text.removeprefix("configuration_format = 2\n").replace("    3,\n    2,\n", "    2,\n    1,\n", 1)
-    assert old != text.removeprefix("configuration_format = 2\n")
-    path.write_text(old, encoding="utf-8")
-
-
-def test_a_model_of_an_earlier_version_keeps_its_columns(table: str, run: Run) -> None:
-    options = ["--format", "tsv", "--encoding", "latin-1", "--columns", "3,2", "--out", "m"]
-    assert run("train", table, *options, *TINY).code == 0
-    as_version_0_1_0(Path("m"))
-    assert read_toml(Path("m/configuration.toml"))["data"]["columns"] == [3, 2]
-    for again in ([table, *options], ["m/configuration.toml", "--out", "m"]):
-        done = run("train", *again, *TINY, "--set", "stopping.steps=3")
-        assert done.code == 0, done.err
-        assert "3 steps" in done.out
-    assert Path("m/configuration.toml").read_text(encoding="utf-8").startswith("configuration_format = 2\n")
+    assert "mine.toml: data.columns: columns count from 1, got [0, 1]" in done.err
 
 
 def test_the_digest_of_the_data_is_that_of_earlier_versions(table: str, run: Run) -> None:

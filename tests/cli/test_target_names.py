@@ -1,4 +1,4 @@
-"""Keys and headers: `source` and `target` are found by name; `reference` is still read as the target."""
+"""Keys and headers: `source` and `target` are found by name; `reference` is read as the target."""
 
 from __future__ import annotations
 

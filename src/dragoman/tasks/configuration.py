@@ -20,10 +20,10 @@ from dragoman.data.tokenizer import Kind
 from dragoman.errors import ConfigurationError
 from dragoman.networks import Configuration, TransformerSettings
 from dragoman.tasks.recipes import recipe_for
-from dragoman.tasks.renamed import is_saved, with_current_columns, with_current_names
 from dragoman.tasks.start import StartSettings
 from dragoman.tasks.task import DEFAULT, find_task
 
+CONFIGURATION_FORMAT = 2  # of configuration.toml; in format 1 columns were counted from 0
 UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
 
 
@@ -277,15 +277,18 @@ def _built(kind: type[C], settings: Mapping[str, Any], place: str) -> C:
 
 def read_toml(path: Path) -> Settings:
     try:
-        settings = with_current_names(tomllib.loads(path.read_text(encoding="utf-8")))
+        settings = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ConfigurationError(f"{path} does not exist; check the path") from None
     except (OSError, ValueError) as error:
         raise ConfigurationError(f"{path} cannot be read as TOML: {error}") from None
-    try:
-        return with_current_columns(settings, saved=is_saved(path))
-    except ConfigurationError as error:
-        raise ConfigurationError(f"{path}: {error}") from None
+    format = settings.pop("configuration_format", CONFIGURATION_FORMAT)
+    if format != CONFIGURATION_FORMAT:
+        raise ConfigurationError(
+            f"{path}: its configuration_format is {format!r}, this version reads {CONFIGURATION_FORMAT}; "
+            "was it written by another version of Dragoman?"
+        )
+    return settings
 
 
 def read_assignments(assignments: Iterable[str]) -> Settings:

@@ -35,7 +35,7 @@ from dragoman.errors import ConfigurationError, FileFormatError, NonFiniteError
 from dragoman.graph import value_of
 from dragoman.networks import Configuration, Network, load_weights, save_weights
 from dragoman.networks.tensors import count_values
-from dragoman.tasks.renamed import CONFIGURATION_FORMAT, with_current_names
+from dragoman.tasks.configuration import CONFIGURATION_FORMAT
 from dragoman.tasks.task import DEFAULT, TASKS, find_task
 from dragoman.training import checkpoints
 from dragoman.training.checkpoints import LATEST, PARTIAL, explain_write_errors, replace_file
@@ -146,7 +146,7 @@ def _check_regular(directory: Path) -> None:
 
 
 def _read_object(path: Path) -> dict[str, Any]:
-    found = with_current_names(json.loads(path.read_text(encoding="utf-8")))
+    found = json.loads(path.read_text(encoding="utf-8"))
     if not isinstance(found, dict):
         raise ValueError(f"it holds {_kind_of(found)}, expected an object")
     return found
@@ -268,9 +268,8 @@ def count_parameters(network: Any) -> int:
 
 
 def encoder_path(directory: Path, field: str, kind: Any) -> Path:
-    """The file of a field's encoder. Version 0.1.0 called the target side the reference."""
-    before = directory / "reference-tokenizer.json"
-    return before if field == "target" and before.exists() else directory / f"{field}-{kind.file}.json"
+    """The file of a field's encoder."""
+    return directory / f"{field}-{kind.file}.json"
 
 
 def encoder_checksums(encoders: Encoders) -> dict[str, str]:

@@ -49,9 +49,6 @@ def is_folder(settings: DataSettings) -> bool:
 def files_of(folder: str) -> dict[str, Path]:
     """Return the file of each part in a folder that `dragoman data split` wrote, without empty parts."""
     files = {name: Path(folder) / f"{name}.tsv" for name in PARTS}
-    before = Path(folder) / "selection.tsv"  # the name in version 0.1.0
-    if before.is_file() and not files["validation"].exists():
-        files["validation"] = before
     if not files["training"].is_file():
         wanted = ", ".join(path.name for path in files.values())
         raise DataError(

@@ -16,8 +16,6 @@ from dragoman.training import checkpoints
 JUMPED = 1.5  # times the lowest training error so far
 WAITED = 2  # evaluations after the best one before overfitting is reported: one may be noise
 
-# names in version 0.1.0
-RENAMED = {f"selection_{what}": f"validation_{what}" for what in ("error", "accuracy")}
 COMPARED = ("step", "training_error", "validation_error")
 
 
@@ -161,7 +159,4 @@ def _object(line: bytes) -> dict[str, Any] | None:
         found = json.loads(line)
     except ValueError:
         return None
-    if not isinstance(found, dict):
-        return None
-    named: dict[str, Any] = found
-    return {RENAMED.get(name, name): value for name, value in named.items()}
+    return found if isinstance(found, dict) else None

@@ -14,7 +14,7 @@ from dragoman.optimization import Falling, LearnedRate, Plateau
 from dragoman.training.carrying import PREFIX, restored_states
 from dragoman.training.checkpoints import VERSION
 from dragoman.training.shared_checkpoints import shared_checkpoint
-from dragoman.training.state import Progress, StateError, check_state, with_current_names
+from dragoman.training.state import Progress, StateError, check_state
 from dragoman.wording import counted
 
 if TYPE_CHECKING:
@@ -51,7 +51,6 @@ def _plan_state(training: Training) -> dict[str, Any]:
 
 def check_saved(training: Training, state: dict[str, Any]) -> None:
     """Raise a StateError for a state that has a wrong value, or lacks one that this training needs."""
-    state = with_current_names(state)
     check_state(state)
     if training.stream is not None and state["stream"] is None:
         raise StateError("stream: the position in the batches is missing")
@@ -74,7 +73,7 @@ def resume(training: Training) -> bool:
         return False
     arrays, state = found
     try:
-        restore(training, arrays, with_current_names(state))
+        restore(training, arrays, state)
     except (KeyError, TypeError, ValueError) as error:
         if checkpoints is None:
             raise FileFormatError(f"the state of the first rank cannot be resumed: {error!r}") from None

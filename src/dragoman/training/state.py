@@ -164,17 +164,6 @@ class SavedState(Strict):
     ranks: int = Field(default=1, ge=1, le=10**6)
 
 
-RENAMED = {"tally": "loss_mean", "merit": "best_score", "waited": "bad_evaluations", "rounds": "evaluations"}
-
-
-def with_current_names(state: dict[str, Any]) -> dict[str, Any]:
-    """Rename the keys of version 0.1.0."""
-    renamed = {RENAMED.get(name, name): value for name, value in state.items()}
-    if isinstance(renamed.get("schedule"), dict):
-        renamed["schedule"] = {RENAMED.get(name, name): value for name, value in renamed["schedule"].items()}
-    return renamed
-
-
 def check_state(state: dict[str, Any]) -> None:
     """Raise a StateError that names each value that is missing or wrong."""
     try:

@@ -19,7 +19,7 @@ FIELDS: dict[Kind, tuple[str, ...]] = {
     "tagged": ("words", "tags"),  # each between tabs
     "captions": ("image", "caption"),
 }
-ALSO_CALLED = {"target": "reference"}  # the name in version 0.1.0; still read if no columns are chosen
+ALSO_CALLED = {"target": "reference"}  # as evaluation sets name it; read if no columns are chosen
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Layout:
 
 
 def named_like(fields: Sequence[str], names: Collection[str]) -> list[str] | None:
-    """Return the names of the fields in a file, current or earlier; None if one is missing."""
+    """Return the names of the fields in a file; None if one is missing."""
     found = [field if field in names else ALSO_CALLED.get(field, field) for field in fields]
     return found if set(found) <= set(names) else None
 

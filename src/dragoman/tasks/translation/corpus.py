@@ -146,11 +146,11 @@ def _named_languages(name: str, settings: PairData) -> Languages | None:
 
 def _digest(contents: list[str], settings: PairData, names: Sequence[str]) -> str:
     """One digest for what is read, and for how it is read: languages count where they choose what is read."""
-    counted_from_0 = settings.model_copy(update={"columns": zero_based(settings.columns)})  # as version 0.1.0 did
+    counted_from_0 = settings.model_copy(update={"columns": zero_based(settings.columns)})
     dumped = counted_from_0.model_dump(mode="json")
     if not any(_reads_by_language(name, settings) for name in names):
         dumped["languages"] = None
-    order = ("format", "columns", "header", "languages", "encoding", "on_bad_line")  # that of version 0.1.0
+    order = ("format", "columns", "header", "languages", "encoding", "on_bad_line")
     how = json.dumps({name: dumped[name] for name in order}, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256("\n".join([*contents, how]).encode()).hexdigest()
 

@@ -15,7 +15,7 @@ from dragoman.text.language_codes import language_code
 
 def _count_from_one(columns: tuple[int | str, int | str]) -> tuple[int | str, int | str]:
     if any(isinstance(column, int) and column < 1 for column in columns):
-        raise ValueError(f"columns count from 1 (in version 0.1.0 from 0), got {list(columns)}")
+        raise ValueError(f"columns count from 1, got {list(columns)}")
     return columns
 
 
