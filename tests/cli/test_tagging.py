@@ -108,8 +108,8 @@ def test_a_speed_that_is_measured(run: Run, tmp_path: Path, monkeypatch: pytest.
     assert all(preset["tokens_per_second"] > 0 for preset in presets)
     done = run("train", tagged_file(), *SMALL, "--budget", "1s", "--out", tmp_path / "model")
     assert done.code == 0, done.err
-    planned = read_toml(tmp_path / "model" / "configuration.toml")["optimizer"]["schedule_steps"]
-    assert 1 <= load_metadata(tmp_path / "model").training["steps"] <= planned
+    assert read_toml(tmp_path / "model" / "configuration.toml")["optimizer"]["schedule_steps"] >= 1
+    assert load_metadata(tmp_path / "model").training["steps"] >= 1  # more than planned if the machine becomes faster
 
 
 @pytest.mark.parametrize(
