@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import errno
 import resource
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from dragoman.errors import ConfigurationError
+from dragoman.server import run
 from dragoman.server.pool import WorkerPool
 from dragoman.server.run import Repeated, Server, allow_connections
 from dragoman.server.settings import ServerSettings
@@ -79,3 +81,18 @@ def test_a_hangup_while_models_load_is_not_lost() -> None:
     server = Server(Pool({}, settings, {}), settings)
     asyncio.run(hang_up())
     assert len(loads) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "address"), [(("127.0.0.1", 5000), "http://127.0.0.1:5000"), (("::1", 5000, 0, 0), "http://[::1]:5000")]
+)
+def test_it_says_where_it_listens(name: Any, address: str) -> None:
+    async def started() -> None:
+        return None
+
+    told = list[str]()
+    pool: Any = SimpleNamespace(start=started)
+    server: Any = SimpleNamespace(should_exit=False)
+    asyncio.run(run._start(pool, server, SimpleNamespace(getsockname=lambda: name), told.append))
+    assert told == [address]
+    assert not server.should_exit

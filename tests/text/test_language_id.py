@@ -7,13 +7,14 @@ import math
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.data.builtin import phrases
 from dragoman.errors import FileFormatError
-from dragoman.text.language_calibration import learn_profiles
+from dragoman.text.language_calibration import KNOWN, RIDGE, _logistic_regression, learn_profiles
 from dragoman.text.language_id import (
     MOST,
     LanguageProfile,
@@ -199,3 +200,22 @@ def test_profiles_are_text() -> None:
 def test_what_is_no_profile_is_told(text: str) -> None:
     with pytest.raises(FileFormatError, match="profiles of languages cannot be read"):
         profiles_from_json(text)
+
+
+def test_a_letter_is_predicted_from_the_beginning_of_its_word() -> None:
+    """Of words that all begin with "ab", each letter is all but certain, the first one too."""
+    profile = LanguageProfile.learn({"ab": 10_000})
+    assert profile.log_likelihood(["ab"]) == pytest.approx(0, abs=0.01)
+
+
+def test_the_certainty_that_is_learned_is_the_likeliest() -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(200, 2)), (rng.random(200) < 0.5).astype(float)
+    weights = np.full(200, 1 / 200)
+
+    def loss(w: np.ndarray) -> float:
+        p = 1 / (1 + np.exp(-(x @ w + KNOWN)))
+        return float(-weights @ np.log(np.where(y == 1, p, 1 - p)) + RIDGE / 2 * ((w - (0.3, 0.9)) ** 2).sum())
+
+    found = _logistic_regression(x, y, weights)
+    assert all(loss(found) < loss(found + change) for change in 0.05 * np.array([[1, 0], [-1, 0], [0, 1], [0, -1]]))
