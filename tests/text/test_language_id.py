@@ -20,6 +20,7 @@ from dragoman.text.language_id import (
     LanguageProfile,
     count_words,
     identify,
+    looks_foreign,
     profiles_from_json,
     profiles_to_json,
     spelled,
@@ -71,6 +72,23 @@ def test_sentences_of_other_words_than_the_corpus_has_are_told() -> None:
 def test_sentences_of_the_corpus_are_certain() -> None:
     assert identify("My sister wants to buy a red car.", profiles())[0][1] > 0.99
     assert identify("Mi hermana quiere comprar un coche rojo.", profiles())[0] > ("es", 0.99)
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "told"),
+    [
+        ("Mi hermana quiere comprar un coche rojo.", "en", (True, "es")),
+        ("Mi hermana quiere un coche.", "en", (True, "es")),  # too short to be said to be in none
+        ("Mi hermana quiere un coche.", "es", (False, None)),
+        ("Mi hermana.", "en", (False, None)),
+        (STRANGE[0], "en", (False, None)),
+        (f"{STRANGE[0]} {STRANGE[0]}", "en", (True, None)),
+    ],
+)
+def test_a_text_in_another_language_than_a_model_reads_is_told(
+    text: str, language: str, told: tuple[bool, str | None]
+) -> None:
+    assert looks_foreign(text, language, profiles()) == told
 
 
 @pytest.mark.parametrize("text", STRANGE)

@@ -110,6 +110,7 @@ def test_segments_have_letters_and_no_space_around_them(html: str) -> None:
         ("<p>Hi. How <b>are</b> you?</p>", "<p>[Hi.] [How <b>are</b> you?]</p>"),
         ("<p>One\n  line</p>\n\n<p>two</p>", "<p>[One line]</p>\n\n<p>[two]</p>"),
         ("<b>Hi. You.</b> Me.", "<b>[Hi.] [You.]</b> [Me.]"),
+        ("Me. <b>Hi. You.</b> Us.", "[Me.] <b>[Hi.] [You.]</b> [Us.]"),
         ("<p><b><i>Hi</i></b></p>", "<p><b><i>[Hi]</i></b></p>"),
         ("So <b>it is. It</b> was. Yes.", "[So <b>it is. It</b> was.] [Yes.]"),
         ("So <i>it is.</i> It was.", "[So <i>it is.</i>] [It was.]"),
