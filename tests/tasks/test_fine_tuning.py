@@ -328,6 +328,16 @@ def test_corrections_come_back_as_they_were_taught_and_harm_nothing(taught: Path
     assert {row["pairs"] for row in rows} <= {"taught", "old, a rare word of them", "old, others"}
 
 
+def test_a_single_correction_is_learnt_among_many_old_pairs(own_cache: None, tmp_path: Path) -> None:
+    """In the small batches of few pairs it would do so much harm that hardly anything of it is kept."""
+    pairs = load_metadata(models.fluent()).data.parts["training"]
+    file = write_pairs(tmp_path / "one.tsv", [("The old man sells bread.", "El niño vende pan.")])
+    given = {"start": {"model": str(models.fluent())}, "threads": 1, "data": {"files": [file]}}
+    told = list[str]()
+    train_model(merged(given, {"stopping": {"epochs": 1}}), tmp_path / "model", None, None, told.append)
+    assert any(line.startswith(f"{pairs} old pairs") for line in told)
+
+
 def test_corrections_that_harm_other_sentences_are_not_kept_whole(taught: Path, tmp_path: Path) -> None:
     harmful = {"optimizer": {"rate": 0.1}, "start": {"replay": 0}}
     translator, _, told = corrected(tmp_path / "model", harmful)

@@ -25,7 +25,7 @@ from dragoman.text.sentences import collapsed
 FEW = 200  # pairs up to which they are taken for corrections
 EPOCHS, REPEATS = 6, 20  # each pair is seen so often in an epoch ...
 OLD = 9  # ... and so many old pairs each time
-OLD_FOR_EACH = REPEATS * OLD
+LEAST_OLD = 4500  # old pairs, however few are taught: small batches harm, and little of what they teach would be kept
 RATE = 0.4  # share of the rate of a training from scratch
 LARGEST_BATCH = 512
 CHANGES = (0.9, 0.8, 0.7, 0.6, 0.5, 0.25)  # shares of the change of the weights; the first that can be borne is kept
@@ -83,6 +83,11 @@ def whole(corpus: Corpus) -> Corpus:
 
 def are_taught(dataset: Dataset) -> bool:
     return len(dataset) <= FEW and tuple(dataset.about["splitting"].get("shares", ())) == ALL
+
+
+def old_wanted(count: int) -> int:
+    """How many old pairs are mixed with so many taught ones."""
+    return max(LEAST_OLD, REPEATS * OLD * count)
 
 
 def recipe(dataset: Corrections, rate: float) -> Settings:

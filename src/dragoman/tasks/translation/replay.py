@@ -31,11 +31,11 @@ def old_pairs(
     wanted: int | None,
     saved: int | None,
     tell: Callable[[str], None],
-    each: int = 1,
+    usual: int,
 ) -> tuple[Part | None, int]:
     """Old pairs to mix into the training part of a dataset, and how many.
 
-    wanted  pairs that the user asks for; None: `each` times as many as there are new ones, if they are at hand
+    wanted  pairs that the user asks for; None: as many as is `usual`, if they are at hand
     saved   pairs that a training which is resumed has mixed in; None: there is none to resume
     """
     count = wanted if saved is None else max(saved, wanted or 0)  # a resumed training may ask for more than there are
@@ -50,7 +50,7 @@ def old_pairs(
             return None, 0
         what = f"{count:,} old pairs are to be mixed in" if saved is None else f"this training has {saved:,} old pairs"
         raise ConfigurationError(f"{what}, but {reason}; put the files back, or train into another --out") from None
-    part = _chosen(corpus, origin, new, seed, each * len(new.part("training")) if count is None else count)
+    part = _chosen(corpus, origin, new, seed, usual if count is None else count)
     if saved is not None and wanted is not None and len(part) > saved:
         raise ConfigurationError(
             f"this training has {saved:,} old pairs of {corpus.name} mixed in, and {len(part):,} are asked for now "

@@ -87,8 +87,9 @@ class Translation(Task):
     ) -> tuple[Dataset, int]:
         before = None if saved is None else saved.start.replay or 0
         few = asked.recipe == "modern" and corrections.are_taught(dataset)
-        each = corrections.OLD_FOR_EACH if few else 1
-        old, count = old_pairs(dataset, base, asked.seed, asked.start.replay, before, tell, each)
+        new = len(dataset.part("training"))
+        usual = corrections.old_wanted(new) if few else new
+        old, count = old_pairs(dataset, base, asked.seed, asked.start.replay, before, tell, usual)
         if few:
             return corrections.Corrections(dataset, old, testing_pairs(base)), count
         return dataset if old is None else MixedDataset(dataset, old), count
