@@ -45,6 +45,7 @@ NAMES = (
     "recurrent.md",
     "vectors.md",
     "language-models.md",
+    "features.md",
     "classifying.md",
     "tagging.md",
     "images.md",
@@ -171,6 +172,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Path:
     reviews = [f"A {word} film number {i}.,{label}" for i in range(30) for word, label in OPINIONS.items()]
     (place / "reviews.csv").write_text("\n".join(["text,label", *reviews, ""]), encoding="utf-8")
     write_photos(place)
+    (place / "lines.txt").write_text("We walk by the river.\nThe bank is closed.\n", encoding="utf-8")
     (place / "keys.txt").write_text("secret\n", encoding="utf-8")
     for name, text in {"text": ABOUT * 6, "english": SIDES[0], "spanish": SIDES[1]}.items():
         (place / f"{name}.txt").write_text(text, encoding="utf-8")
@@ -266,5 +268,14 @@ def test_no_other_kind_of_command_hides_in_the_readme() -> None:
     "document", [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 )
 def test_links_between_documents_lead_somewhere(document: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+)\)", document.read_text(encoding="utf-8")):
-        assert (document.parent / target).exists(), f"{document.name} links to {target}"
+    for target in re.findall(r"\]\(([^)\s]+)\)", document.read_text(encoding="utf-8")):
+        name, _, heading = target.partition("#")
+        page = document.parent / name if name else document
+        assert re.match("https?:", target) or page.exists(), f"{document.name} links to {target}"
+        assert not heading or heading in anchors(page), f"{document.name} links to {target}"
+
+
+def anchors(page: Path) -> set[str]:
+    """What links name the headings of a page by, as hosts of repositories make it of them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
