@@ -74,7 +74,7 @@ def chosen(model: Translator, pairs: list[Pair]) -> tuple[list[Pair], list[Simil
             for t in sorted(words(target) - words(text)):
                 if counts[0][s] in RARE and counts[1][t] in RARE:
                     sharing[s, t].append(i)
-    taught, similar, used = [], [], set[int]()
+    taught, similar, used = list[Pair](), list[Similar](), set[int]()
     for (_, word), places in sharing.items():
         if len(places) > 1 and used.isdisjoint(places) and len(similar) < SIMILAR:
             used |= set(places)
