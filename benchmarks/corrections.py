@@ -5,8 +5,9 @@
 The base model, preset small, has 15 epochs of 26,000 pairs of the file, drawn by source with seed 0. Of other
 pairs that it translates otherwise than their reference, 50 are taught, and 5 of them to another copy. A sentence is
 similar to a taught one if both have a source word that is rare and a reference word that the base writes in neither.
-400 more pairs are the others. Search as `dragoman translate` does it by default. Models stay in the working directory:
-a second run only scores them.
+To a third copy 50 are taught that have such words in common four at a time, as if somebody wanted them translated
+otherwise. 400 more pairs are the others. Search as `dragoman translate` does it by default. Models stay in the working
+directory: a second run only scores them.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ class Similar(NamedTuple):
 BASE, ASKED, TAUGHT, SIMILAR, OTHERS = 26_000, 4_000, 50, 24, 400
 EPOCHS, FEWER = 15, 5
 RARE = range(2, 13)  # wrongly translated pairs that hold a word
+EXAMPLES = 4  # taught sentences with the same word
 
 
 def drawn(file: Path, seed: int) -> tuple[list[Pair], list[Pair]]:
@@ -63,8 +65,8 @@ def words(text: str) -> set[str]:
     return {word for word in re.findall(r"\w+", text.lower()) if len(word) > 3}
 
 
-def chosen(model: Translator, pairs: list[Pair]) -> tuple[list[Pair], list[Similar]]:
-    """(pairs to teach, similar ones)."""
+def chosen(model: Translator, pairs: list[Pair], examples: int = 1) -> tuple[list[Pair], list[Similar]]:
+    """(pairs to teach, similar ones); `examples`: taught pairs that each of these is similar to."""
     written = model.translate([source for source, _ in pairs])
     wrong = [(pair, text) for pair, text in zip(pairs, written, strict=True) if text != pair[1]]
     counts = [Counter(word for pair, _ in wrong for word in words(pair[side])) for side in (0, 1)]
@@ -76,10 +78,11 @@ def chosen(model: Translator, pairs: list[Pair]) -> tuple[list[Pair], list[Simil
                     sharing[s, t].append(i)
     taught, similar, used = list[Pair](), list[Similar](), set[int]()
     for (_, word), places in sharing.items():
-        if len(places) > 1 and used.isdisjoint(places) and len(similar) < SIMILAR:
+        free = [place for place in places if place not in used]
+        if len(free) > examples and len(similar) < SIMILAR and len(taught) + examples <= TAUGHT:
             used |= set(places)
-            taught.append(wrong[places[0]][0])
-            similar.append(Similar(*wrong[places[1]], word))
+            taught += [wrong[place][0] for place in free[:examples]]
+            similar.append(Similar(*wrong[free[examples]], word))
     rest = [pair for i, (pair, _) in enumerate(wrong) if i not in used]
     return taught + rest[: TAUGHT - len(taught)], similar
 
@@ -121,15 +124,21 @@ def main() -> None:
     data = {"data": {"files": [write(options.work / "base.tsv", base)]}}
     small = {"preset": "small", "stopping": {"epochs": EPOCHS}}
     model, _ = train_model(merged(common, data, small), options.work / "base")
-    taught, similar = chosen(model, [pair for pair in rest if 4 <= len(pair[0].split()) <= 10][:ASKED])
+    asked = [pair for pair in rest if 4 <= len(pair[0].split()) <= 10][:ASKED]
     others = rest[-OTHERS:]
-    print(json.dumps(row("base", model, taught, similar, others)), flush=True)
     start = {"start": {"model": str(options.work / "base")}}
-    for count, seed in product((FEWER, TAUGHT), range(options.seeds)):
-        data = {"data": {"files": [write(options.work / f"corrections-{count}.tsv", taught[:count])]}}
-        place = options.work / f"taught-{count}-{seed}"
-        corrected, _ = train_model(merged(common, data, start, {"seed": seed}), place)
-        print(json.dumps(row(place.name, corrected, taught[:count], similar[:count], others)), flush=True)
+    taught, similar = chosen(model, asked)
+    cases = {
+        f"taught-{FEWER}": (taught[:FEWER], similar[:FEWER]),
+        f"taught-{TAUGHT}": (taught, similar),
+        f"taught-{TAUGHT}-words": chosen(model, asked, EXAMPLES),
+    }
+    for (name, (pairs, like)), seed in product(cases.items(), range(options.seeds)):
+        if not seed:
+            print(json.dumps(row(f"base, {name}", model, pairs, like, others)), flush=True)
+        data = {"data": {"files": [write(options.work / f"{name}.tsv", pairs)]}}
+        corrected, _ = train_model(merged(common, data, start, {"seed": seed}), options.work / f"{name}-{seed}")
+        print(json.dumps(row(f"{name}-{seed}", corrected, pairs, like, others)), flush=True)
 
 
 if __name__ == "__main__":
