@@ -18,7 +18,7 @@ from dragoman.engines import comparison, programs
 from dragoman.engines.numba.programs import kernels
 from dragoman.engines.numba.programs.program import ProgramRun
 from dragoman.errors import DragomanWarning, LabelError, ShapeError
-from dragoman.graph import Parameter, value_of
+from dragoman.graph import Parameter, Theta, value_of
 from dragoman.layers import CarriedStates, ForwardContext, Layer
 from dragoman.loss import CrossEntropy, LossIndex
 from dragoman.networks import Encoder, EncoderConfiguration
@@ -91,6 +91,7 @@ def test_values_that_a_network_computes_itself_are_not_taken_for_constants(numba
 
 def test_parameters_of_another_network_are_left_to_the_graph(numba: None) -> None:
     other = Parameter(np.eye(32, dtype=np.float32))
+    Theta([other])
     network = network_of(lambda self, x, batch: linear(x, other))
     check_equal(network, batch())
     assert "linear is given values" in reason_of(network)
