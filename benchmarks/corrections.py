@@ -41,6 +41,7 @@ class Similar(NamedTuple):
 
 
 BASE, ASKED, TAUGHT, SIMILAR, OTHERS = 26_000, 4_000, 50, 24, 400
+ASKED_FOR_WORDS = 20_000  # few pairs have a word in common with four others
 EPOCHS, FEWER = 15, 5
 RARE = range(2, 13)  # wrongly translated pairs that hold a word
 EXAMPLES = 4  # taught sentences with the same word
@@ -124,14 +125,14 @@ def main() -> None:
     data = {"data": {"files": [write(options.work / "base.tsv", base)]}}
     small = {"preset": "small", "stopping": {"epochs": EPOCHS}}
     model, _ = train_model(merged(common, data, small), options.work / "base")
-    asked = [pair for pair in rest if 4 <= len(pair[0].split()) <= 10][:ASKED]
+    short = [pair for pair in rest[:-OTHERS] if 4 <= len(pair[0].split()) <= 10]
     others = rest[-OTHERS:]
     start = {"start": {"model": str(options.work / "base")}}
-    taught, similar = chosen(model, asked)
+    taught, similar = chosen(model, short[:ASKED])
     cases = {
         f"taught-{FEWER}": (taught[:FEWER], similar[:FEWER]),
         f"taught-{TAUGHT}": (taught, similar),
-        f"taught-{TAUGHT}-words": chosen(model, asked, EXAMPLES),
+        f"taught-{TAUGHT}-words": chosen(model, short[:ASKED_FOR_WORDS], EXAMPLES),
     }
     for (name, (pairs, like)), seed in product(cases.items(), range(options.seeds)):
         if not seed:

@@ -25,9 +25,8 @@ from dragoman.text.sentences import collapsed
 FEW = 200  # pairs up to which they are taken for corrections
 EPOCHS, REPEATS = 6, 20  # each pair is seen so often in an epoch ...
 OLD = 9  # ... and so many old pairs each time
-LEAST_OLD = 4500  # old pairs, however few are taught: small batches harm, and little of what they teach would be kept
 RATE = 0.4  # share of the rate of a training from scratch
-LARGEST_BATCH = 512
+BATCH = 512  # pairs, however few are taught: small batches harm, and little of what they teach would be kept
 CHANGES = (0.9, 0.8, 0.7, 0.6, 0.5, 0.25)  # shares of the change of the weights; the first that can be borne is kept
 BEARABLE = 0.5  # chrF that old pairs may lose: it varies less than BLEU from one few hundred sentences to the next
 JUDGED, REPORTED = 1000, 500  # old pairs that the share is chosen by, and others for the report
@@ -87,12 +86,12 @@ def are_taught(dataset: Dataset) -> bool:
 
 def old_wanted(count: int) -> int:
     """How many old pairs are mixed with so many taught ones."""
-    return max(LEAST_OLD, REPEATS * OLD * count)
+    return REPEATS * max(BATCH - count, OLD * count)
 
 
 def recipe(dataset: Corrections, rate: float) -> Settings:
     """What differs from the recipe `modern`, whose rate is given: a batch has each pair about once, among old ones."""
-    batch = min(LARGEST_BATCH, len(dataset.part("training")) // REPEATS)
+    batch = min(BATCH, len(dataset.part("training")) // REPEATS)
     return {"optimizer": {"rate": round(RATE * rate, 12), "averaging": 0.0, "batch": batch, "grouped": False}}
 
 
