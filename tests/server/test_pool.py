@@ -205,6 +205,7 @@ def test_reloads_that_fail_are_one_problem_until_one_works(pools: Pools, monkeyp
 def test_a_request_is_told_why_no_worker_starts(pools: Pools) -> None:
     async def without_workers(workers: WorkerPool) -> None:
         running, workers._workers, workers._failure = workers._workers, [], "it broke"
+        workers._available.clear()
         try:
             with pytest.raises(Unavailable, match="the server is not ready: it broke"):
                 await asyncio.wait_for(workers.run("predict", "", {}), 10)
