@@ -65,7 +65,7 @@ def test_other_names_are_chosen_and_a_missing_key_is_named(tmp_path: Path, run: 
     file.write_text('{"en": "Go.", "es": "Ve."}\n', encoding="utf-8")
     assert cleaned(run, file, "--columns", "en,es") == ["Go.\tVe."]
     done = run("data", "check", file, "--on-bad-line", "error")
-    assert "no key 'source' (expected source, target)" in done.err
+    assert "no key 'source' (expected source, target; name others with --columns en,es)" in done.err
     file.write_text('{"source": "Go.", "es": "Ve."}\n', encoding="utf-8")
     assert "no key 'target'" in run("data", "check", file, "--on-bad-line", "error").err
 

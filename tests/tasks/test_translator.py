@@ -48,6 +48,9 @@ def test_one_text_or_any_iterable_of_them(translator: Translator) -> None:
     check_items(translator.score, pairs, "a pair of texts")
     with pytest.raises(DataError, match="the target of item 0 is None, expected a text"):
         translator.score([("a", None)])  # type: ignore[list-item]
+    assert translator.evaluate(iter(pairs)).sentences == 2
+    with pytest.raises(DataError, match=r"item 0 is 'a' .str., expected a pair of texts"):
+        translator.evaluate(["a"])  # type: ignore[list-item]
 
 
 def test_nothing_is_translated_as_nothing(translator: Translator) -> None:

@@ -49,7 +49,7 @@ def takes_sentences(method: Method[str | Sequence[str], P, Found]) -> OneOrSever
 
 def takes_pairs(method: Method[tuple[str, str], P, Found]) -> OneOrSeveral[tuple[str, str], P, Found]:
     """The same for pairs of texts."""
-    return cast(OneOrSeveral[tuple[str, str], P, Found], _taking(method, _is_pair, _check_pair))
+    return cast(OneOrSeveral[tuple[str, str], P, Found], _taking(method, _is_pair, check_pair))
 
 
 def takes_images(method: Method[Any, P, Found]) -> Callable[..., Any]:
@@ -101,7 +101,8 @@ def _check_sentence(text: object, place: str) -> None:
         check_text(text, place)
 
 
-def _check_pair(pair: object, place: str) -> None:
+def check_pair(pair: object, place: str) -> None:
+    """Refuse what is not a source and its translation."""
     if not isinstance(pair, tuple | list) or len(pair) != 2:
         raise DataError(f"{place} is {_shown(pair)}, expected a pair of texts")
     for side, text in zip(("source", "target"), pair, strict=True):

@@ -106,7 +106,13 @@ def _values(found: Mapping[str, Any], keys: Sequence[str], layout: Layout) -> tu
         fields = zip(keys, layout.fields_of_columns, strict=True)
         return [as_text(get_nested(found, key), field) for key, field in fields], keys
     except KeyError as missing:
-        raise Unusable(f"no key {missing}", f"expected {', '.join(keys)}") from None
+        raise Unusable(f"no key {missing}", f"expected {', '.join(keys)}{_advice(found, layout)}") from None
+
+
+def _advice(found: Mapping[str, Any], layout: Layout) -> str:
+    """How to choose other keys, where none were chosen."""
+    keys = ",".join(list(found)[: len(layout.fields)])
+    return f"; name others with --columns {keys}" if layout.kind == "pairs" and layout.columns is None and keys else ""
 
 
 def _tagged(words: object, tags: object) -> list[str]:

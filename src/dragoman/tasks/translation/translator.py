@@ -6,7 +6,7 @@ import math
 import warnings
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from dragoman.graph import Array
 from dragoman.networks import SequenceModel
 from dragoman.ranks import ALONE, Ranks
 from dragoman.tasks.features import TextFeatures, encode_features
-from dragoman.tasks.inputs import takes_pairs, takes_texts
+from dragoman.tasks.inputs import check_pair, listed, takes_pairs, takes_texts
 from dragoman.tasks.trained_model import TrainedModel
 from dragoman.tasks.translation.languages import LANGUAGES
 from dragoman.tasks.translation.lengths import JUDGED
@@ -263,7 +263,7 @@ class Translator(TrainedModel):
 
     def evaluate(
         self,
-        pairs: Sequence[Pair],
+        pairs: Iterable[Pair],
         options: DecodingOptions | None = None,
         tell: Callable[[int], None] = lambda done: None,
         ranks: Ranks = ALONE,
@@ -271,7 +271,7 @@ class Translator(TrainedModel):
         """Run the testing analysis (thesis 6.2) of these pairs; see `sentences`."""
         from dragoman.analysis.testing import testing_analysis
 
-        return testing_analysis(self.sentences(pairs, options, tell, ranks))
+        return testing_analysis(self.sentences(listed(pairs, check_pair), options, tell, ranks))
 
     def sentences(
         self,
