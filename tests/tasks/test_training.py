@@ -15,6 +15,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from safetensors.numpy import load_file
 
+import dragoman.tasks.model
 from dragoman import Translator
 from dragoman.data import builtin
 from dragoman.errors import ConfigurationError, DataError, DragomanWarning
@@ -28,7 +29,7 @@ from dragoman.tasks.translation.corpus import open_corpus
 from dragoman.tasks.translation.testing import load_testing
 from dragoman.text.protection import STANDINS
 from dragoman.training import Callback
-from dragoman.training.checkpoints import Checkpoints
+from dragoman.training.checkpoints import Checkpoints, replace_file
 from dragoman.training.validation import LossMean
 from tests.tasks.models import PAIRS, pairs_file, tiny, told_history, write_pairs
 
@@ -365,6 +366,28 @@ def test_a_directory_with_something_else_in_it_is_left_alone(tmp_path: Path) -> 
     with pytest.raises(ConfigurationError, match=r"holds no training \(thesis\.doc \.\.\.\); choose another --out"):
         train_model(tiny(STEPS), tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.doc"]
+
+
+@pytest.mark.parametrize("writes", range(4))
+def test_a_training_killed_while_it_writes_its_first_files_begins_again(
+    writes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is there then: the lock, and any of the files that come before configuration.toml."""
+    settings = tiny({**STEPS, "data": {"languages": ["en", "es"]}})
+    with monkeypatch.context() as patch:
+        several, write = iter(range(writes)), replace_file
+
+        def killed(path: Path, *content: Any) -> None:
+            if next(several, None) is None:
+                raise KeyboardInterrupt
+            write(path, *content)
+
+        patch.setattr(dragoman.tasks.model, "replace_file", killed)
+        with pytest.raises(KeyboardInterrupt):
+            train_model(settings, tmp_path / "model")
+    assert not (tmp_path / "model" / "configuration.toml").exists()
+    _, outcome = train_model(settings, tmp_path / "model")
+    assert outcome.finished
 
 
 def test_a_training_that_cannot_begin_leaves_nothing_behind(tmp_path: Path) -> None:

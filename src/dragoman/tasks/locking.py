@@ -11,25 +11,19 @@ from pathlib import Path
 from typing import TextIO
 
 from dragoman.errors import ConfigurationError
-from dragoman.training.checkpoints import PARTIAL, explain_write_errors
+from dragoman.training.checkpoints import explain_write_errors
 
 LOCK = ".lock"
 SIGNED = re.compile(r"pid \d+, since [\d :-]+")
-WRITTEN = re.compile(  # what a training that was killed at its start may have left
-    rf"{re.escape(LOCK)}|model\.json|configuration\.toml|history\.jsonl|weights\.safetensors|checkpoints"
-    r"|testing\.\w+\.gz|\w+-(tokenizer|classes|scaler)\.json"
-)
 
 
 def _refuse_other(out: Path) -> None:
-    """Raise an error for a directory that holds something else."""
+    """Raise an error for a directory that holds something else; a training that was killed at once left its lock."""
     if not out.is_dir():
         raise ConfigurationError(f"{out} is a file; --out names a directory")
-    if not (out / "configuration.toml").exists():
-        names = sorted(path.name for path in out.iterdir())
-        others = [name for name in names if not WRITTEN.fullmatch(name) and not name.startswith(PARTIAL)]
-        if others:
-            raise ConfigurationError(f"{out} exists and holds no training ({others[0]} ...); choose another --out")
+    names = sorted(path.name for path in out.iterdir())
+    if names and not {LOCK, "configuration.toml"} & {*names}:
+        raise ConfigurationError(f"{out} exists and holds no training ({names[0]} ...); choose another --out")
 
 
 @contextmanager
