@@ -1,0 +1,74 @@
+"""The differences of two recordings."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+PRINTED_ALONE = "costs"  # measured, so never equal
+MISSING = "(missing)"
+WIDTH = 1000  # characters of a value that are shown
+
+
+def load(place: Path) -> dict[str, dict[str, Any]]:
+    """The sections of a recording."""
+    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(place.glob("*.json"))}
+
+
+def flat(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Every leaf of nested dictionaries, by the path to it."""
+    if isinstance(value, dict) and value:
+        for key, each in value.items():
+            yield from flat(each, f"{name} / {key}" if name else key)
+    else:
+        yield name, value
+
+
+def differences(old: dict[str, Any], new: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """(key, old, new) of everything in a section that is not the same."""
+    before, now = dict(flat(old)), dict(flat(new))
+    for key in sorted(before.keys() | now.keys()):
+        if before.get(key, MISSING) != now.get(key, MISSING):
+            yield key, shown(before.get(key, MISSING)), shown(now.get(key, MISSING))
+
+
+def shown(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= WIDTH else f"{text[:WIDTH]} ... ({len(text)} characters)"
+
+
+def compare(old: Path, new: Path) -> int:
+    """Print the differences; the exit code."""
+    before, now = load(old), load(new)
+    common = [name for name in before if name in now]
+    if not common:
+        print(f"{old} and {new} have no section in common")
+        return 1
+    for name in sorted(before.keys() ^ now.keys()):
+        print(f"not compared: {name} is only in {old if name in before else new}")
+    total = 0
+    for name in common:
+        if name == PRINTED_ALONE:
+            continue
+        found = list(differences(before[name], now[name]))
+        total += len(found)
+        print(f"{name}: {f'{len(found)} differences' if found else f'equal ({len(dict(flat(now[name])))} values)'}")
+        for key, then, since in found:
+            print(f"  {name} / {key}\n    old  {indented(then)}\n    new  {indented(since)}")
+    if PRINTED_ALONE in common:
+        print_side_by_side(before[PRINTED_ALONE], now[PRINTED_ALONE])
+    return 1 if total else 0
+
+
+def indented(text: str) -> str:
+    return text.replace("\n", "\n         ")
+
+
+def print_side_by_side(old: dict[str, Any], new: dict[str, Any]) -> None:
+    """The costs, which are measured."""
+    print(f"{PRINTED_ALONE} (old, new):")
+    before, now = dict(flat(old)), dict(flat(new))
+    for key in sorted(before.keys() | now.keys()):
+        print(f"  {key:<60} {shown(before.get(key, MISSING)):>24} {shown(now.get(key, MISSING)):>24}")
