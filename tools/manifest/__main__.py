@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -17,7 +16,7 @@ from typing import Any
 from tools.manifest import commands, comparing, corpora, values
 
 SECTIONS = ("settings", "data", "networks", "training", "answers", "costs")  # each is a module with `record()`
-FAILED = "FAILED"
+SILENT = 5  # seconds after which it is said how far a section has come
 
 
 def main() -> int:
@@ -51,7 +50,9 @@ def record(out: Path, chosen: list[str]) -> int:
         corpora.write_all(Path(work) / "data")
         variables = commands.environment(Path(work))
         where = [sys.executable, "-c", "import dragoman; print(dragoman.__file__)"]
-        print("recording", subprocess.run(where, env=variables, cwd=work, capture_output=True, text=True).stdout, end="")
+        print(
+            "recording", subprocess.run(where, env=variables, cwd=work, capture_output=True, text=True).stdout, end=""
+        )
         for name in chosen:
             began = time.perf_counter()
             print(f"{name} ...", flush=True)
@@ -70,12 +71,12 @@ def section(name: str, out: Path) -> int:
     try:
         for key, value in items:
             found[key] = values.plain(value)
-            if os.environ.get("MANIFEST_VERBOSE") or time.perf_counter() - began > 5:
+            if time.perf_counter() - began > SILENT:
                 began = time.perf_counter()
                 print(f"  {name}: {len(found)} so far, now {key}", flush=True)
     except Exception as error:
         traceback.print_exc()
-        found[FAILED], failed = f"{type(error).__name__}: {error}", True
+        found[comparing.FAILED], failed = f"{type(error).__name__}: {error}", True
     out.write_text(json.dumps(found, indent=1, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
     return 1 if failed else 0
 

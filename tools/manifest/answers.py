@@ -83,7 +83,20 @@ def commands_of(found: dict[str, str], lines: bytes) -> dict[str, list[list[Any]
         "language-model": [
             ["generate", writer, "the ", "--tokens", "40", "--seed", "1"],
             ["generate", writer, "the ", "--tokens", "30", "--greedy", "--json"],
-            ["generate", writer, "the ", "--tokens", "30", "--samples", "2", "--top-p", "0.8", "--stop", "\\n", "--json"],
+            [
+                "generate",
+                writer,
+                "the ",
+                "--tokens",
+                "30",
+                "--samples",
+                "2",
+                "--top-p",
+                "0.8",
+                "--stop",
+                "\\n",
+                "--json",
+            ],
             ["score", writer, "the cat sat on the mat"],
             ["score", writer, LINES, "--json"],
             ["score", writer, LINES, "--whole"],
@@ -157,8 +170,7 @@ def python_calls(found: dict[str, str]) -> dict[str, Callable[[], Any]]:
 
     kinds = ("Translator", "TextGenerator", "Classifier", "Regressor", "Tagger", "ImageClassifier", "Captioner")
     loaded = [
-        getattr(dragoman, kind).load(place)
-        for kind, place in zip((*kinds, "Forecaster"), found.values(), strict=True)
+        getattr(dragoman, kind).load(place) for kind, place in zip((*kinds, "Forecaster"), found.values(), strict=True)
     ]
     translator, writer, critic, rater, tagger, reader, describer, forecaster = loaded
     pairs = [(TEXTS[0], "El hombre ve la casa."), (TEXTS[1], "Un amigo compra pan.")]

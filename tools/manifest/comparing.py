@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 PRINTED_ALONE = "costs"  # measured, so never equal
+FAILED = "FAILED"  # a key of a section that an error ended
 MISSING = "(missing)"
 WIDTH = 1000  # characters of a value that are shown
 
@@ -18,10 +19,10 @@ def load(place: Path) -> dict[str, dict[str, Any]]:
 
 
 def flat(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    """Every leaf of nested dictionaries, by the path to it."""
-    if isinstance(value, dict) and value:
-        for key, each in value.items():
-            yield from flat(each, f"{name} / {key}" if name else key)
+    """Every leaf of nested dictionaries and lists, by the path to it."""
+    if isinstance(value, dict | list) and value:
+        for key, each in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from flat(each, f"{name} / {key}" if name else str(key))
     else:
         yield name, value
 
@@ -55,6 +56,10 @@ def compare(old: Path, new: Path) -> int:
         found = list(differences(before[name], now[name]))
         total += len(found)
         print(f"{name}: {f'{len(found)} differences' if found else f'equal ({len(dict(flat(now[name])))} values)'}")
+        for place, one in ((old, before), (new, now)):
+            if FAILED in one[name]:
+                print(f"  {place} is not complete: {one[name][FAILED]}")
+                total += 1
         for key, then, since in found:
             print(f"  {name} / {key}\n    old  {indented(then)}\n    new  {indented(since)}")
     if PRINTED_ALONE in common:

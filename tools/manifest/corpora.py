@@ -30,7 +30,11 @@ PAIRS = [
         for who, does, what in product(WHO, DOES, WHAT)
     ),
     *((f"{who} pays {n} euros.", f"{WHO[who]} paga {n} euros.") for who in WHO for n in (7, 12, 350)),
-    *((f"{who} reads https://example.org/{n}.", f"{WHO[who]} lee https://example.org/{n}.") for who in WHO for n in "ab"),
+    *(
+        (f"{who} reads https://example.org/{n}.", f"{WHO[who]} lee https://example.org/{n}.")
+        for who in WHO
+        for n in "ab"
+    ),
     *((f"Hello, {{name}}: {what}!", f"¡Hola, {{name}}: {WHAT[what]}!") for what in WHAT),
     ("The man sees the house.", "El hombre mira la casa."),
 ]

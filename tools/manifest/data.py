@@ -52,7 +52,11 @@ DATASETS: dict[str, tuple[str, str, list[str]]] = {
     "captions": ("captioning", "captioned", COMMON),
     "captions: scenes": ("captioning", "scenes", ["data.scenes=40", "optimizer.batch=8"]),
     "series": ("forecasting", "series.csv", ["optimizer.batch=8", "data.horizon=7"]),
-    "series: filled": ("forecasting", "gaps.csv", ["optimizer.batch=8", "data.fill=linear", "architecture=transformer"]),
+    "series: filled": (
+        "forecasting",
+        "gaps.csv",
+        ["optimizer.batch=8", "data.fill=linear", "architecture=transformer"],
+    ),
 }
 BUILT_IN = ("copy", "scenes")
 

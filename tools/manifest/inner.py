@@ -179,8 +179,8 @@ def differentiate(network: Any, batch: Any, error: Any, step: int) -> tuple[Any,
 
 def searches(network: Any) -> bool:
     """Whether a network writes sequences: an encoder that reads step by step has the same methods."""
-    from dragoman.networks import IMAGE_DECODERS, LANGUAGE_MODELS
     from dragoman.networks import ARCHITECTURES as TRANSLATORS
+    from dragoman.networks import IMAGE_DECODERS, LANGUAGE_MODELS
 
     kinds = {each.network for table in (TRANSLATORS, LANGUAGE_MODELS, IMAGE_DECODERS) for each in table.values()}
     return type(network) in kinds
@@ -207,7 +207,7 @@ def paths_counted() -> Iterator[Counter[str]]:
 
     state = sys.modules[Dispatched.__module__]
     counts: Counter[str] = Counter()
-    differentiate, search, compute = programs.differentiate, fused_search.search, Dispatched.compute
+    differentiate, search = programs.differentiate, fused_search.search
 
     def counted_differentiate(*arguments: Any) -> Any:
         found = differentiate(*arguments)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ BLOCKS = ("network.depth=16", "network.perceptron_depth=32", "network.heads=2", 
 CELLS = ("network.depth=8", "network.units=16")
 SPLIT = ("data.shares=[0.8, 0.1, 0.1]",)
 STEPS = 10
+TIMES = re.compile(r'("(?:seconds|tokens_per_second)":) [\d.e+-]+')
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,9 @@ def answering(task: str) -> str:
     if not (place / "model.json").exists():
         architecture = inner.tasks()[task].architecture
         commands.must("train", *arguments(task, architecture, *KINDS[task].answers), "--out", place)
+        for name in ("model.json", "history.jsonl"):  # the digest of a model and the length of an answer have them
+            text = (place / name).read_text(encoding="utf-8")
+            (place / name).write_text(TIMES.sub(r"\1 0.0", text), encoding="utf-8")
     return str(place)
 
 

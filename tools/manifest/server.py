@@ -74,8 +74,11 @@ def parsed(answer: bytes, port: int) -> dict[str, Any]:
     head, _, body = answer.partition(b"\r\n\r\n")
     status, *lines = head.decode("latin-1").split("\r\n")
     pairs = [line.partition(": ")[::2] for line in lines]
-    headers = sorted(f"{name.lower()}: {value}" for name, value in pairs if name.lower() not in UNSTEADY)
-    if any(each.startswith("transfer-encoding: chunked") for each in headers):
+    headers: dict[str, str] = {}
+    for name, value in pairs:
+        if name.lower() not in UNSTEADY:
+            headers[name.lower()] = ", ".join(filter(None, [headers.get(name.lower()), value]))
+    if headers.get("transfer-encoding") == "chunked":
         body = unchunked(body)
     return {"status": status, "headers": headers, "body": content(body, headers, port)}
 
@@ -89,9 +92,9 @@ def unchunked(body: bytes) -> bytes:
     return found
 
 
-def content(body: bytes, headers: list[str], port: int) -> Any:
+def content(body: bytes, headers: Mapping[str, str], port: int) -> Any:
     text = RANDOM_NAME.sub("/download_file/NAME", body.decode("utf-8", "replace")).replace(f":{port}", ":PORT")
-    if any(each.startswith("content-type: application/json") for each in headers):
+    if headers.get("content-type", "").startswith("application/json"):
         try:
             return values.plain(json.loads(text))
         except ValueError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from tools.manifest import commands, inner, refusals
@@ -28,8 +29,7 @@ def record() -> Iterator[tuple[str, Any]]:
     for line in refusals.COMMANDS:
         yield f"refused / {' '.join(line)}", commands.run(*line)
     for name, text in refusals.FILES.items():
-        with open(name, "w", encoding="utf-8") as file:
-            file.write(text)
+        Path(name).write_text(text, encoding="utf-8")
         yield f"refused / {name}: {text!r}", commands.run("train", name)
 
 

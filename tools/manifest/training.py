@@ -54,6 +54,9 @@ def record() -> Iterator[tuple[str, Any]]:
         out = f"trained/{name}-{KERNELS}"
         commands.spawn([*commands.DRAGOMAN, "train", *command, out], {"OPENBLAS_CORETYPE": KERNELS})
         yield f"BLAS {KERNELS} / {name}", {"kernels": blas(KERNELS), "model": values.directory(Path(out))}
+        out = f"trained/{name}-definitions"
+        commands.spawn([*commands.DRAGOMAN, "train", *command, out], {"DRAGOMAN_ENGINE": "numpy"})
+        yield f"definitions / {name}", values.directory(Path(out))
         for ranks in (1, 2):
             out = f"trained/{name}-{ranks}-ranks"
             commands.spawn([*TORCHRUN, "--nproc-per-node", ranks, "-m", "dragoman", "train", *command, out], LOCAL)
