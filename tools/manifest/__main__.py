@@ -28,12 +28,13 @@ def main() -> int:
     comparison = actions.add_parser("compare", help="print the differences of two recordings; exit code 1 if any")
     comparison.add_argument("old", type=Path)
     comparison.add_argument("new", type=Path)
+    comparison.add_argument("--all", action="store_true", help="show every difference of a section with many")
     alone = actions.add_parser("section", help="one section, in a working directory with the corpora")
     alone.add_argument("name", choices=SECTIONS)
     alone.add_argument("out", type=Path)
     given = parser.parse_args()
     if given.action == "compare":
-        return comparing.compare(given.old, given.new)
+        return comparing.compare(given.old, given.new, None if given.all else comparing.MOST)
     if given.action == "section":
         return section(given.name, given.out)
     chosen = given.only.split(",")

@@ -35,9 +35,10 @@ def by_command(found: dict[str, str]) -> Iterator[tuple[str, Any]]:
             what = " ".join(str(each) for each in line)
             yield f"command / {task} / {what}{' < lines' if stdin else ''}", commands.run(*line, stdin=stdin)
     for task, place in found.items():
+        said = commands.run("evaluate", place)  # its report stays in the directory, and the server tells it
+        reports = {each.name: values.file(each) for each in sorted(Path(place).glob("report*"))}
+        yield f"command / {task} / evaluate", {"said": said, **reports}
         out = f"evaluated/{task}"
-        said = commands.run("evaluate", place, "--out", out)
-        yield f"command / {task} / evaluate", {"said": said, **values.directory(Path(out))}
         yield f"command / {task} / evaluate --json", commands.run("evaluate", place, "--json", "--out", out)
         yield f"command / {task} / inspect", commands.run("inspect", place)
         yield f"command / {task} / inspect --json", commands.run("inspect", place, "--json")
