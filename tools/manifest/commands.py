@@ -80,6 +80,7 @@ def run(*arguments: Any, stdin: bytes = b"") -> dict[str, Any]:
     code: Any = 0
     with (
         mock.patch.object(sys, "argv", ["dragoman", *map(str, arguments)]),
+        mock.patch.object(sys.modules["__main__"], "__package__", None),  # else the usage names this program
         mock.patch.multiple(sys, stdin=given, stdout=out, stderr=err),
     ):
         try:

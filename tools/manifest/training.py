@@ -10,7 +10,7 @@ from typing import Any
 
 from tools.manifest import commands, inner, models, values
 
-TWO = ("translation", "classification")  # tasks that are also trained in other ways
+TWO = ("translation", "tagging")  # tasks that are also trained in other ways; both have products of BLAS
 STOP = f"stopping.steps={models.STEPS}"
 KERNELS = "Haswell"  # not those that OpenBLAS chooses on a processor with AVX-512
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--local-addr", "127.0.0.1"]

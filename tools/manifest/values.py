@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 TIMES = frozenset({"seconds", "tokens_per_second", "busy", "training_seconds", "pairs_per_second"})
-LONG = 4000  # characters of a text that is recorded as it is
+LONG = 50_000  # characters of a text that is recorded as it is
 
 
 def digest(content: bytes) -> str:
@@ -78,7 +78,7 @@ def file(path: Path) -> Any:
             return digest(path.read_bytes())
         if path.name == "state.json":
             found.pop("sha256")  # of the times too
-        return plain(found) if path.stat().st_size < 20 * LONG else f"json {digest(path.read_bytes())}"
+        return plain(found) if path.stat().st_size < 2 * LONG else f"json {digest(path.read_bytes())}"
     if path.suffix == ".jsonl":
         return [plain(json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
     if path.suffix == ".gz":  # its header has the time
