@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -51,8 +53,6 @@ def by_command(found: dict[str, str]) -> Iterator[tuple[str, Any]]:
 
 def size_of(place: str) -> list[str]:
     """The names in a packed model."""
-    import zipfile
-
     with zipfile.ZipFile(place) as archive:
         return [f"{each.filename} {each.compress_type} {each.date_time}" for each in archive.infolist()]
 
@@ -240,13 +240,14 @@ def over_http(found: dict[str, str]) -> Iterator[tuple[str, Any]]:
         for name, content in requests.BROKEN.items():
             yield f"http / broken / {name}", server.parsed(running.send(content), running.port)
     Path("keys.txt").write_text(f"{requests.KEY}\n", encoding="utf-8")
-    options = ("--keys", "keys.txt", "--metrics", "--suggestions", "suggested.tsv", "--cors", "https://example.org")
+    options = ("--keys", "keys.txt", "--metrics", "--suggestions", "suggested.jsonl", "--cors", "https://example.org")
     with server.served(found["translation"], *options, environment={"DRAGOMAN_METRICS_TOKEN": "token"}) as running:
         for name, request in requests.with_keys().items():
             yield f"http / with keys / {name}", exchanged(running, request)
         metrics = running.ask("GET", "/metrics", {"Authorization": "Bearer token"})
         yield "http / with keys / metrics", {**metrics, "headers": None, "body": named_only(str(metrics["body"]))}
-    yield "http / with keys / suggestions", values.plain(Path("suggested.tsv").read_text(encoding="utf-8"))
+    suggested = [json.loads(line) for line in Path("suggested.jsonl").read_text(encoding="utf-8").splitlines()]
+    yield "http / with keys / suggestions", [{**each, "time": "..."} for each in suggested]
 
 
 def exchanged(running: server.Served, request: requests.Request) -> Any:
