@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 from collections.abc import Iterator
@@ -10,9 +11,14 @@ from typing import Any
 
 from tools.manifest import commands, inner, models, values
 
-TWO = ("translation", "tagging")  # tasks that are also trained in other ways; both have products of BLAS
+# tasks that are also trained in other ways, and sizes at which BLAS computes their products
+LARGE = {
+    "translation": ("network.depth=128", "network.perceptron_depth=256", "network.heads=4", "optimizer.batch=64"),
+    "tagging": ("network.depth=128", "network.units=128", "optimizer.batch=64"),
+}
+TWO = tuple(LARGE)
 STOP = f"stopping.steps={models.STEPS}"
-KERNELS = "Haswell"  # not those that OpenBLAS chooses on a processor with AVX-512
+KERNELS = "Sandybridge"  # not those of all other trainings, and for every processor that has those
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--local-addr", "127.0.0.1"]
 LOCAL = {"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo"}
 # what changes how a step is made: a task, an architecture, assignments
@@ -50,18 +56,26 @@ def record() -> Iterator[tuple[str, Any]]:
     yield "fine-tuned", fine_tuned()
     yield "kills", killed()
     for name in TWO:
-        command = [*models.arguments(name, inner.tasks()[name].architecture, STOP), "--out"]
-        out = f"trained/{name}-{KERNELS}"
-        commands.spawn([*commands.DRAGOMAN, "train", *command, out], {"OPENBLAS_CORETYPE": KERNELS})
-        yield f"BLAS {KERNELS} / {name}", {"kernels": blas(KERNELS), "model": values.directory(Path(out))}
-        out = f"trained/{name}-definitions"
-        commands.spawn([*commands.DRAGOMAN, "train", *command, out], {"DRAGOMAN_ENGINE": "numpy"})
-        yield f"definitions / {name}", values.directory(Path(out))
-        for ranks in (1, 2):
-            out = f"trained/{name}-{ranks}-ranks"
-            commands.spawn([*TORCHRUN, "--nproc-per-node", ranks, "-m", "dragoman", "train", *command, out], LOCAL)
-            yield f"ranks {ranks} / {name}", values.directory(Path(out))
-    yield "BLAS kernels of this machine", blas()
+        yield from in_other_ways(name, inner.tasks()[name].architecture)
+    for kernels in (None, KERNELS):
+        yield f"BLAS kernels / {kernels or 'default'}", blas(kernels)
+
+
+def in_other_ways(name: str, architecture: str) -> Iterator[tuple[str, Any]]:
+    """The definitions instead of kernels, ranks instead of one process, and other kernels of BLAS."""
+
+    def spawned(what: str, command: list[Any], more: dict[str, str], *options: str) -> tuple[str, Any]:
+        out = f"trained/{name}-{what.replace(' ', '-')}"
+        given = models.arguments(name, architecture, STOP, *options)
+        commands.spawn([*command, "train", *given, "--out", out], more)
+        return f"{what} / {name}", values.directory(Path(out))
+
+    yield spawned("definitions", commands.DRAGOMAN, {"DRAGOMAN_ENGINE": "numpy"})
+    for ranks in (1, 2):
+        yield spawned(f"ranks {ranks}", [*TORCHRUN, "--nproc-per-node", ranks, "-m", "dragoman"], LOCAL)
+    for engine, kernels in itertools.product(("numba", "numpy"), ("", KERNELS)):
+        more = {"DRAGOMAN_ENGINE": engine, **({"OPENBLAS_CORETYPE": kernels} if kernels else {})}
+        yield spawned(f"BLAS {kernels or 'default'} {engine}", commands.DRAGOMAN, more, *LARGE[name])
 
 
 def trained(task: str, architecture: str, *options: str, threads: int = 1, out: str = "") -> dict[str, Any]:
