@@ -238,6 +238,17 @@ def of_others() -> dict[str, Request]:
         "a horizon too long": predict(csv=table, horizon=5000),
         "a wrong level": predict(csv=table, level=100),
         "another level": predict(csv=table, level=42),
+        **{
+            f"{what} for /v1/{route}": raw(f"/v1/{route}", body, headers)
+            for route in ("predict", "generate", "features", "score", "detect")
+            for what, body, headers in (
+                ("invalid JSON", "{", JSON),
+                ("a JSON list", "[]", JSON),
+                ("nested JSON", "[" * 5000, JSON),
+                ("plain text", "hello", {"Content-Type": "text/plain"}),
+                ("too large a body", b"x" * (BODY * 1024 + 1), JSON),
+            )
+        },
         "features of words": post("/v1/features", {"texts": ["Tom likes the house."], "model": "tagging"}),
         "features of texts": post("/v1/features", {"texts": mood, "model": "translation", "whole": True}),
         "features of images": post("/v1/features", {"texts": mood, "model": "captioning"}),
