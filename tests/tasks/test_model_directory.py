@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import pytest
 
 from dragoman import Translator
 from dragoman.data.tokenizer import Tokenizer
-from dragoman.errors import DragomanError, FileFormatError, NonFiniteError
+from dragoman.errors import DataError, DragomanError, FileFormatError, NonFiniteError
 from dragoman.tasks.model import load_metadata
 from dragoman.tasks.translation.testing import load_testing, save_testing
 from dragoman.tasks.translation.translator import DecodingOptions
@@ -232,3 +232,13 @@ def test_weights_that_are_not_finite_translate_nothing(model: Path, choice: dict
     spoilt.network.theta.values[:] = np.nan
     with pytest.raises(NonFiniteError, match="check the network's weights"):
         spoilt.translate(TEXTS, **choice)
+
+
+def test_a_testing_part_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> None:
+    def pairs() -> Iterator[tuple[str, str]]:
+        yield PAIRS[0]
+        raise DataError("it broke")
+
+    with pytest.raises(DataError, match="it broke"):
+        save_testing(pairs(), tmp_path)
+    assert not list(tmp_path.iterdir())
