@@ -91,12 +91,12 @@ def change(**metadata: Any) -> Callable[[Path], object]:
 
 def other_tokenizer(model: Path) -> None:
     """In a model that has no checksums."""
-    change(tokenizers={})(model)
+    change(encoders={})(model)
     Tokenizer.train(["a b c"] * 9).save(model / "source-tokenizer.json")
 
 
 def unchecked_and_cut(model: Path) -> None:
-    change(tokenizers={})(model)
+    change(encoders={})(model)
     cut("source-tokenizer.json")(model)
 
 
