@@ -205,9 +205,9 @@ def candidates(groups: list[str]) -> tuple[dict[str, list[Mutation]], dict[Path,
 class Copy:
     """A copy of the repository in which one mutant at a time is made and taken back.
 
-    Compiled modules come along; none is written, so none is of a mutant. So do kernels. The engine keeps them until any
-    of its sources changes; here only those are compiled again whose module imports the one that was changed, directly
-    or through others.
+    Compiled modules come along; none is written, so none is of a mutant. Compiled kernels come along too. The engine
+    keeps them until any of its sources changes; here only those are compiled again whose module imports the one that
+    was changed, directly or through others.
     """
 
     def __init__(self, place: Path) -> None:

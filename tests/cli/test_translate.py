@@ -318,6 +318,7 @@ def test_the_engine_is_chosen_by_the_command_not_by_the_number_of_sentences(
     given: str, engine: str, undertrained: Path, tmp_path: Path
 ) -> None:
     """One text is not worth loading kernels for; a file of one line uses them all the same."""
+    pytest.importorskip(engine)
     (tmp_path / "text.txt").write_text("The man sees bread.\n", encoding="utf-8")
     variables = {name: value for name, value in os.environ.items() if name != "DRAGOMAN_ENGINE"}
     command = [*COMMAND, "--verbose", "translate", str(undertrained), given]
