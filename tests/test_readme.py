@@ -118,14 +118,14 @@ EXTRAS = frozenset(
     }
 )
 CORE_PYTHON = os.environ.get("CORE_PYTHON")  # of an environment where the package is installed without extras
+HIDING = f"import sys; sys.modules.update(dict.fromkeys({sorted(EXTRAS)})); from dragoman.cli import main; main()"
 
 
 def works_without_extras(command: str, arguments: list[str], place: Path) -> bool:
     """Whether a command runs with the core alone; otherwise it names the extra that its document asks for."""
-    if CORE_PYTHON:
-        done = subprocess.run(
-            [CORE_PYTHON, "-m", "dragoman", *arguments], cwd=place, capture_output=True, text=True, check=False
-        )
+    if CORE_PYTHON or arguments[0] == "serve":  # here, the modules of the server may have imported its extras before
+        start = [CORE_PYTHON, "-m", "dragoman"] if CORE_PYTHON else [sys.executable, "-c", HIDING]
+        done = subprocess.run([*start, *arguments], cwd=place, capture_output=True, text=True, check=False)
         code, told = done.returncode, done.stderr
     else:
         code, told = (alone := ended(arguments, place, EXTRAS)).code, alone.err

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 COMMAND = [sys.executable, "-c", "from dragoman.cli import main; main()"]
+HEARING = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "  # ignored in the background
 
 
 def dragoman(
@@ -24,10 +25,11 @@ def dragoman(
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
-def start(*arguments: str, cwd: Path | None = None) -> subprocess.Popen[str]:
-    """A command that is talked to while it runs."""
+def start(*arguments: str | Path, cwd: Path | None = None) -> subprocess.Popen[str]:
+    """A command that is talked to while it runs, and that Ctrl-C ends."""
+    *python, program = COMMAND
     return subprocess.Popen(
-        [*COMMAND, *arguments],
+        [*python, HEARING + program, *map(str, arguments)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

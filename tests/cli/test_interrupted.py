@@ -13,24 +13,12 @@ import pytest
 
 from dragoman import Translator
 from dragoman.errors import DataError
-from tests.cli.running import COMMAND, Run
+from tests.cli.running import Run, start
 from tests.tasks.models import PAIRS
 from tests.waiting import LONGEST, wait_for
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals are those of Unix")
 TOLD = "dragoman: interrupted\n"
-
-
-def started(*arguments: str | Path) -> subprocess.Popen[str]:
-    """A command that hears SIGINT, also where these tests run in the background and inherit that it is ignored."""
-    return subprocess.Popen(
-        [*COMMAND, *map(str, arguments)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
 
 
 def interrupt(process: subprocess.Popen[str]) -> tuple[int, str]:
@@ -53,7 +41,7 @@ def many_texts(place: Path) -> Path:
 def test_translate_leaves_the_old_file(undertrained: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.txt"
     out.write_text("before", encoding="utf-8")
-    process = started("translate", undertrained, many_texts(tmp_path / "in.txt"), "--out", out)
+    process = start("translate", undertrained, many_texts(tmp_path / "in.txt"), "--out", out)
     part = tmp_path / ".out.txt.part"
     begun(part, process)
     wait_for(lambda: part.stat().st_size)  # it translates by now
@@ -63,7 +51,7 @@ def test_translate_leaves_the_old_file(undertrained: Path, tmp_path: Path) -> No
 
 
 def test_translate_while_it_waits_for_a_text(undertrained: Path) -> None:
-    process = started("translate", undertrained)
+    process = start("translate", undertrained)
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write("bread\n")
@@ -75,7 +63,7 @@ def test_translate_while_it_waits_for_a_text(undertrained: Path) -> None:
 def test_evaluate_writes_no_report(undertrained: Path, tmp_path: Path) -> None:
     pairs = tmp_path / "pairs.tsv"
     pairs.write_text("".join(f"{source}\t{reference}\n" for source, reference in PAIRS * 100), encoding="utf-8")
-    process = started("evaluate", undertrained, pairs, "--out", tmp_path / "report")
+    process = start("evaluate", undertrained, pairs, "--out", tmp_path / "report")
     begun(tmp_path / "report", process)
     time.sleep(0.5)
     assert interrupt(process) == (130, TOLD)
