@@ -328,7 +328,7 @@ def test_corrections_come_back_as_they_were_taught_and_harm_nothing(taught: Path
     assert {row["pairs"] for row in rows} <= {"taught", "old, a rare word of them", "old, others"}
 
 
-def test_a_single_correction_is_learnt_among_many_old_pairs(own_cache: None, tmp_path: Path) -> None:
+def test_a_single_correction_is_mixed_with_all_old_pairs_of_a_small_corpus(own_cache: None, tmp_path: Path) -> None:
     """In the small batches of few pairs it would do so much harm that hardly anything of it is kept."""
     pairs = load_metadata(models.fluent()).data.parts["training"]
     file = write_pairs(tmp_path / "one.tsv", [("The old man sells bread.", "El niño vende pan.")])
